@@ -18,6 +18,7 @@ import numpy as np
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
+from statsmodels.stats.proportion import proportion_confint
 
 PLACE = Path(__file__).resolve().parent.parent / "tests/oracles"
 
@@ -27,6 +28,7 @@ def main() -> None:
     PLACE.mkdir(exist_ok=True)
     tables = [_table(random.Random(seed)) for seed in range(40)]
     _write("agreement", [{"columns": columns, **_figures(columns)} for columns in tables])
+    _write("calibration", [_calibration(random.Random(seed)) for seed in range(30)])
     _write("distributions", _distributions(random.Random(0)))
 
 
@@ -93,6 +95,35 @@ def _weighted(x: Any, y: Any, weights: str) -> float | None:
 
 def _number(value: Any) -> float | None:
     return None if value is None or not np.isfinite(value) else float(value)
+
+
+def _calibration(draw: random.Random) -> dict[str, Any]:
+    """A judge's answers and people's to one yes/no item of each of some artifacts, and of three judges the errors."""
+    n, right = draw.randint(4, 60), draw.choice([0.6, 0.8, 0.95])
+    people = [float(draw.random() < 0.5) for _ in range(n)]
+    judge = [one if draw.random() < right else 1 - one for one in people]
+    people[:2], judge[:2] = [0.0, 1.0], [0.0, 1.0]
+    y, f = np.array(people), np.array(judge)
+    errors = np.array([[draw.choice([-1, 0, 0, 1]) + (k == 1) * e for k in range(3)] for e in f - y])
+    shares = {"tpr": f[y == 1], "tnr": 1 - f[y == 0]}
+    by, center = stats.sem(f - y), float(np.mean(f - y))
+    bias = stats.t.interval(0.95, n - 1, loc=center, scale=by) if by > 0 else (center, center)
+    covariances = np.cov(errors.T, bias=True)
+    return {
+        "people": people,
+        "judge": judge,
+        "kappa": _number(cohen_kappa_score(y, f)),
+        "alpha": _number(krippendorff.alpha(np.array([y, f]), level_of_measurement="interval")),
+        **{name: float(np.mean(found)) for name, found in shares.items()},
+        **{
+            f"{name}_interval": list(map(float, proportion_confint(found.sum(), len(found), method="beta")))
+            for name, found in shares.items()
+        },
+        "bias": 100 * center,
+        "bias_interval": [100 * float(end) for end in bias],
+        "errors": errors.tolist(),
+        "effective_votes": float(np.trace(covariances) / 3 / (covariances.sum() / 9)),
+    }
 
 
 def _distributions(draw: random.Random) -> list[dict[str, float]]:

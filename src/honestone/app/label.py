@@ -119,19 +119,20 @@ class _Session:
             for label in labels_so_far(path, plan.rubric)
             if label.rater == self.rater
         }
-        self.open = list(self._open_questions(plan, request.artifacts, path.parent, targets, done))
+        self.open = list(self._open_questions(plan, request.artifacts, request.labels, targets, done))
 
     def _open_questions(
         self,
         plan: RubricPlan,
         artifacts: Sequence[Path],
-        folder: Path,
+        labels: Path,
         targets: Sequence[LabelTarget],
         done: dict[tuple[str, Key], str | None],
     ) -> Iterator[_Open]:
         for artifact in dict.fromkeys(artifacts):
+            require_outside(plan.workspace.path(labels), plan.workspace.path(artifact))
             loaded = plan.load(artifact)
-            named = _beside(plan.workspace.path(artifact), folder)
+            named = _beside(plan.workspace.path(artifact), plan.workspace.path(labels).parent)
             for target in targets:
                 known = done.get((os.path.normpath(named), target.key), "")
                 if known not in (None, loaded.version.digest):
@@ -183,6 +184,15 @@ def _checked_name(rater: str) -> str:
             hint=f"up to {_LONGEST_NAME} letters, not beginning with {' '.join(_FORMULA)}",
         )
     return name
+
+
+def require_outside(labels: Path, artifact: Path) -> None:
+    """Raises UsageError for a labels file inside a folder that is judged: judges would see what people said."""
+    if labels.resolve().is_relative_to(artifact.resolve()):
+        raise UsageError(
+            f"the labels file `{labels}` is inside the artifact `{artifact}`, so judges would see it",
+            hint="move it out of that folder",
+        )
 
 
 def _beside(artifact: Path, folder: Path) -> str:

@@ -13,6 +13,7 @@ from honestone.core.errors import UsageError
 from honestone.engine.place import load_version
 from honestone.ports import RunInfo, Store
 from honestone.report.documents.audit import AuditDoc
+from honestone.report.documents.calibration import CalibrationDoc
 from honestone.report.documents.imported import ImportedDoc
 from honestone.report.documents.improvement import ImprovementDoc
 from honestone.report.documents.noise import NoiseDoc
@@ -55,20 +56,23 @@ class RunRecord:
         diffs = round_diffs(self.store, state_of(log), started_of(log).artifact.path)
         return improvement_html(self.improvement()[0], diffs=diffs)
 
-    def imported(self) -> ImportedDoc:
+    def document(self) -> ImportedDoc | NoiseDoc | AuditDoc | CalibrationDoc:
+        """Of a run of a kind that has one document alone."""
+        from honestone.app.audit import audit_document
+        from honestone.app.calibrate import calibration_document
         from honestone.app.import_loop import imported_document
-
-        return imported_document(self.info.id, self.store.events(self.info.id)[0])
-
-    def noise(self) -> NoiseDoc:
         from honestone.app.noise import noise_document
 
-        return noise_document(self.store.events(self.info.id), run=self.info.id)
-
-    def audit(self) -> AuditDoc:
-        from honestone.app.audit import audit_document
-
-        return audit_document(self.store.events(self.info.id), run=self.info.id)
+        run = self.info.id
+        match self.info.kind:
+            case "calibrate":
+                return calibration_document(self.store, run)
+            case "noise":
+                return noise_document(self.store.events(run), run=run)
+            case "audit":
+                return audit_document(self.store.events(run), run=run)
+            case _:
+                return imported_document(run, self.store.events(run)[0])
 
     def diffs(self) -> Iterator[tuple[str, str]]:
         """What each round was and came to, and what it changed as a unified diff."""

@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "noise": ("honestone.cli.noise:noise", "How much the same bytes score differently when judged again."),
     "label": ("honestone.cli.label:label", "Ask a person the items of a rubric, and keep the answers."),
     "audit": ("honestone.cli.audit:audit", "Whether judges can be talked round, by probes with known answers."),
+    "calibrate": ("honestone.cli.calibrate:calibrate", "How far judges agree with people who labelled a sample."),
     "agreement": ("honestone.cli.agreement:agreement", "How far raters agree, from a table of their ratings."),
     "judge": ("honestone.cli.judge:judge", "A host agent as a judge; how a reply is read."),
     "agent": ("honestone.cli.agent:agent", "Inside coding agents: installed in their settings, and their hooks."),

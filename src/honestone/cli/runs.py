@@ -30,7 +30,7 @@ from honestone.system.drawing import Style, line
 @click.option(
     "--kind",
     metavar="KIND",
-    help="Only runs of that kind: eval, suite, table, column, improve, stages, noise, audit, imported.",
+    help="Only runs of that kind: eval, suite, table, column, improve, stages, noise, audit, calibrate, imported.",
 )
 @click.option(
     "--verdict", metavar="VERDICT", help="Only those with that verdict (pass, fail, ...) or result, or `unfinished`."
@@ -55,7 +55,7 @@ def runs(ctx: click.Context, limit: int, kind: str | None, verdict: str | None, 
         info, which = run.info, f" ({run.figures.side})" if run.figures.side else ""
         started = info.started[:16].replace("T", " ")
         told = "  ".join(part for part in (line(info.subject + which), run.words) if part)
-        write(f"{info.id}  {started}  {info.kind:<9}{info.result or UNFINISHED:<16} {told}\n")
+        write(f"{info.id}  {started}  {info.kind:<8} {info.result or UNFINISHED:<16} {told}\n")
     return 0
 
 
@@ -104,9 +104,8 @@ def show(run: str, form: str, version: str | None, schema: str | None, as_json: 
             _show_improvement(record, form, version)
         elif record.info.kind == "stages":
             _show_stages(record, form)
-        elif record.info.kind in ("imported", "noise", "audit"):
-            makers = {"imported": record.imported, "noise": record.noise, "audit": record.audit}
-            document = makers[record.info.kind]()
+        elif record.info.kind in ("imported", "noise", "audit", "calibrate"):
+            document = record.document()
             write(dump(plain(document)) + "\n" if form == "json" else draw(document, form, Style()))
         elif version is not None or form == "diff":
             raise UsageError(f"run {record.info.id} is an eval: it has no versions of its own")

@@ -15,6 +15,7 @@ from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 from honestone.core.ballot import Ballot, ballot_from_plain, ballot_to_plain, checked_ballot
 from honestone.core.json_value import Json, JsonObject
+from honestone.core.labels import Label
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.rubric import Key, Rubric, from_plain, to_plain
 from honestone.core.scorecard import Rule
@@ -96,6 +97,23 @@ class AuditStarted(Started):
     rubric_path: str | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
     fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationStarted(Started):
+    """What `calibrate` compares: the answers of the run `of_run` with `labels`, whose artifacts are named as in that run.
+    `outdated`: labels left out because their artifact has changed since. `population`: the artifacts whose rate of passes
+    is put right; the labelled ones where there are none."""
+
+    kind = "calibrate"
+
+    rubric: Rubric
+    of_run: str
+    labels: tuple[Label, ...]
+    labels_path: str
+    outdated: int = 0
+    population: tuple[str, ...] = ()
+    rubric_path: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -617,6 +635,13 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "holdouts": _LIST,
     "min_pass_rate": _Form(str, Fraction),
     "known": _KEYS,
+    "labels": _Form(
+        lambda labels: [[*one.key, one.artifact, one.rater, one.answer, one.digest] for one in labels],
+        lambda rows: tuple(
+            Label(key=(criterion, item), artifact=artifact, rater=rater, answer=answer, digest=digest)
+            for criterion, item, artifact, rater, answer, digest in rows
+        ),
+    ),
     "lessons": _LIST,
     "notes": _LIST,
     "of_runs": _Form(
@@ -626,6 +651,7 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "outcome": _Form(str, ProposalOutcome),
     "panel": _LIST,
     "quoted": _KEYS,
+    "population": _LIST,
     "rubric": _RUBRIC,
     "rubrics": _Form(
         lambda rubrics: {key: to_plain(rubric) for key, rubric in rubrics.items()},
@@ -683,6 +709,7 @@ _STARTS: Final = (
     EvaluationStarted,
     NoiseStarted,
     AuditStarted,
+    CalibrationStarted,
     ImprovementStarted,
     SuiteImprovementStarted,
     SuiteStarted,

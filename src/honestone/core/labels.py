@@ -9,6 +9,7 @@ from typing import Final
 
 from honestone.core.ballot import NOT_APPLICABLE, Answer, answer_problem
 from honestone.core.rubric import Criterion, Item, Key, Rubric
+from honestone.core.scorecard import is_na, share
 
 SOMEBODY: Final = "person"
 """The rater of labels that do not name one."""
@@ -56,6 +57,25 @@ class LabelTarget:
         else:
             words = "yes or no"
         return f'{words}, or "n/a"' if self.item.may_not_apply else words
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether it has more values than yes and no."""
+        return self.item is None or self.item.anchors is not None
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether it asks for what should not be: then yes, or the highest level, is bad."""
+        return self.item is not None and (self.criterion.is_penalty or self.criterion.negate)
+
+    def share(self, answer: Answer) -> float | None:
+        """An answer as 0-1, 1 is good; None where it does not apply."""
+        if is_na(answer):
+            return None
+        if self.item is None:
+            return float(answer) / (1 if isinstance(answer, bool) else 100)
+        found = float(share(self.item, answer))
+        return 1 - found if self.is_reversed else found
 
     def read(self, value: bool | int | float | str) -> Answer:
         """The answer that was meant. Raises ValueError in words for every other value."""

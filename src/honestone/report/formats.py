@@ -58,6 +58,8 @@ _OURS: Final[
     ("audit", "markdown"): "audit:audit_markdown",
     ("agreement", "text"): "agreement:agreement_text",
     ("agreement", "markdown"): "agreement:agreement_markdown",
+    ("calibration", "text"): "calibration:calibration_text",
+    ("calibration", "markdown"): "calibration:calibration_markdown",
     ("labels", "text"): "labels:labels_text",
     ("pairwise", "text"): "pairwise:pairwise_text",
 }

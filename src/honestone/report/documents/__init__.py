@@ -26,6 +26,7 @@ _KINDS: Final = {
     "audit": ("audit", "AuditDoc"),
     "agreement": ("agreement", "AgreementDoc"),
     "labels": ("labels", "LabelsDoc"),
+    "calibration": ("calibration", "CalibrationDoc"),
     "rubric-draft": ("drafts", "RubricDraftDoc"),
 }
 KINDS: Final = tuple(_KINDS)

@@ -1,0 +1,291 @@
+"""Judges measured against people: every labelled artifact is judged, and the answers are compared with the labels.
+
+A calibration is a run of its own next to the evaluation that it is about. It holds for a judge under the rubric, the options
+and the judge's identity that the evaluation recorded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from honestone.app.evaluate import EvaluateRequest, evaluate
+from honestone.app.judging_options import JudgingOptions
+from honestone.app.label import require_outside
+from honestone.app.rubric_plan import RubricPlan
+from honestone.app.workspace import Workspace
+from honestone.core.ballot import CHECK, Ballot
+from honestone.core.errors import CouldNotJudge, FileError, UsageError
+from honestone.core.events import ArtifactJudged, CalibrationStarted, EvaluationStarted, RunFinished, total_spend
+from honestone.core.labels import Label, targets_of
+from honestone.core.rubric import Key
+from honestone.core.scorecard import Scorer
+from honestone.core.statistics.calibration import Calibration, Case, Fit, JudgeFit, Opinion, calibrate, reference_of
+from honestone.formats.labels_file import read_labels
+from honestone.formats.source import SourceErrors
+from honestone.ports import Observer, Store
+from honestone.report.documents import fields_of
+from honestone.report.documents.calibration import (
+    BestSingleDoc,
+    CalibratedJudgeDoc,
+    CalibratedPanelDoc,
+    CalibrationDoc,
+    CorrectedDoc,
+    HumanCeilingDoc,
+)
+from honestone.report.scorecard import usage_document
+from honestone.system.files import printable
+
+MEASURED: Final = "measured"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrateRequest:
+    """Which labels judges are measured against. `population`: other artifacts, whose rate of passes is put right."""
+
+    labels: Path
+    rubric: Path
+    judging: JudgingOptions
+    population: tuple[Path, ...] = ()
+    accept_loss: bool = False
+
+
+def calibrate_judges(workspace: Workspace, request: CalibrateRequest, observer: Observer) -> CalibrationDoc:
+    """Judge what is labelled, with replies on record where there are any, and keep what that comes to.
+
+    Raises UsageError and its kinds before anything is spent, CouldNotJudge when no judge answered, Interrupted; the same
+    command resumes.
+    """
+    if request.judging.repeat is not None:
+        raise UsageError(
+            "--repeat has no place here: every judge is measured by one look", hint="`honestone noise` looks again"
+        )
+    judging = replace(request.judging, repeat=1)
+    plan = RubricPlan.read(workspace, request.rubric, judging, (), accept_loss=request.accept_loss)
+    if not plan.rubric.asks_judges:
+        raise UsageError("this rubric asks no judge, so there is none to measure", hint="code answers all of its items")
+    labels, outdated = _labels(workspace, plan, request)
+    asked = EvaluateRequest(
+        artifacts=tuple(dict.fromkeys([*(Path(label.artifact) for label in labels), *request.population])),
+        rubric=request.rubric,
+        judging=judging,
+        accept_loss=request.accept_loss,
+    )
+    done = evaluate(workspace, asked, observer, lambda _: None)
+    assert done.run is not None
+    with workspace.open_store() as store:
+        first = _evaluation(store, done.run)
+        started = CalibrationStarted(
+            contract=first.contract,
+            contract_id=first.contract_id,
+            rule=first.rule,
+            panel=first.panel,
+            limits=first.limits,
+            rubric=first.rubric,
+            rubric_path=first.rubric_path,
+            of_run=done.run,
+            labels=tuple(replace(label, artifact=printable(label.artifact)) for label in labels),
+            labels_path=printable(request.labels),
+            outdated=outdated,
+            population=tuple(map(printable, request.population)),
+        )
+        run = store.start_run(
+            kind=str(CalibrationStarted.kind),
+            subject=printable(request.labels),
+            identity="",
+            contract=first.contract_id,
+            first=started,
+        )
+        document = calibration_document(store, run)
+        is_measured = any(judge.units for judge in document.judges)
+        result = MEASURED if is_measured else "inconclusive"
+        store.finish_run(run, result, RunFinished(result=result))
+    if not is_measured:
+        why = next((judge.reason for judge in document.judges if judge.reason), "they gave no usable answer")
+        raise CouldNotJudge(f"no judge answered what is labelled: {why}")
+    return document
+
+
+def _labels(workspace: Workspace, plan: RubricPlan, request: CalibrateRequest) -> tuple[list[Label], int]:
+    """The labels of the bytes that are here, with the paths of their artifacts from here, and how many are of others.
+
+    Raises SourceErrors for artifacts that cannot be read, FileError where no label is left.
+    """
+    path = workspace.path(request.labels)
+    found = read_labels(path, plan.rubric)
+    if not found:
+        raise FileError(
+            f"`{request.labels}` has no labels",
+            hint=f"honestone label ARTIFACT... --rubric {request.rubric} --labels {request.labels} --rater NAME",
+        )
+    placed = [replace(label, artifact=os.path.normpath(request.labels.parent / label.artifact)) for label in found]
+    digests = _digests(plan, placed, request.labels.name)
+    for artifact in digests:
+        require_outside(path, workspace.path(artifact))
+    current = [label for label in placed if label.digest in (None, digests[label.artifact])]
+    if not current:
+        raise FileError(
+            f"every artifact in `{request.labels}` has changed since it was labelled",
+            hint="label them again: `honestone label` asks what is open",
+        )
+    return current, len(placed) - len(current)
+
+
+def _digests(plan: RubricPlan, labels: Sequence[Label], name: str) -> dict[str, str]:
+    """Of the bytes of each artifact. Raises SourceErrors with every one that cannot be read, and the line that names it."""
+    found: dict[str, str] = {}
+    problems: list[UsageError] = []
+    for label in labels:
+        if label.artifact in found:
+            continue
+        found[label.artifact] = ""
+        try:
+            found[label.artifact] = plan.load(Path(label.artifact)).version.digest
+        except FileError as error:
+            hint = error.hint or "paths in a labels file are relative to that file"
+            problems.append(FileError(error.message, place=f"{name}:{label.line}", hint=hint))
+    if problems:
+        raise SourceErrors(problems)
+    return found
+
+
+def _evaluation(store: Store, run: str) -> EvaluationStarted:
+    first = next(store.iter_events(run))
+    assert isinstance(first, EvaluationStarted)
+    return first
+
+
+# ------------------------------------------------------------------------------------------------------ from the record
+
+
+def calibration_document(store: Store, run: str) -> CalibrationDoc:
+    """What the labels and the answers of a run come to."""
+    started = next(store.iter_events(run))
+    assert isinstance(started, CalibrationStarted)
+    log = store.events(started.of_run)
+    judged = {event.path: event for event in log if isinstance(event, ArtifactJudged) and event.error is None}
+    measured = _Measured(started, judged)
+    found = measured.calibration()
+    panel = found.panel
+    fits = {judge.id: judge.overall for judge in found.judges}
+    return CalibrationDoc(
+        run=run,
+        rubric=started.rubric_path or started.rubric.title,
+        labels=started.labels_path,
+        contract=started.contract_id,
+        units=found.units,
+        outdated=started.outdated,
+        raters=list(measured.people),
+        base_rate=found.base_rate,
+        human_ceiling=None
+        if found.ceiling is None
+        else HumanCeilingDoc(kappa=found.ceiling.kappa, agreement=found.ceiling.agreement),
+        population=len(set(started.population)),
+        judges=[_judge(judge, measured.reason(judge.id)) for judge in found.judges],
+        panel=CalibratedPanelDoc(
+            votes=panel.votes,
+            effective_votes=panel.effective_votes,
+            best_single=None if panel.best is None else BestSingleDoc(id=panel.best, kappa=fits[panel.best].kappa),
+            kappa=panel.overall.kappa,
+            kappa_interval=_interval(panel.overall.kappa_interval),
+            drop=list(panel.drop),
+        ),
+        usage=usage_document(total_spend(log)),
+    )
+
+
+_FIGURES: Final = ("kappa", "alpha", "tpr", "tnr", "bias")
+
+
+def _figures(fit: Fit) -> dict[str, int | float | bool | list[float] | None]:
+    return {
+        **fields_of(fit, "units", "answers", "lenient", *_FIGURES),
+        **{f"{name}_interval": _interval(fields_of(fit, f"{name}_interval")[f"{name}_interval"]) for name in _FIGURES},
+    }
+
+
+def _interval(ends: tuple[float, float] | None) -> list[float] | None:
+    return None if ends is None else list(ends)
+
+
+def _judge(judge: JudgeFit, reason: str | None) -> CalibratedJudgeDoc:
+    plain = {
+        **_figures(judge.overall),
+        "id": judge.id,
+        "weight": judge.weight,
+        "reason": reason,
+        "criteria": [{"id": name, **_figures(fit)} for name, fit in judge.criteria.items()],
+        "corrected": fields_of(judge.corrected, *CorrectedDoc.__struct_fields__),
+    }
+    return msgspec.convert(plain, CalibratedJudgeDoc)
+
+
+class _Measured:
+    """The labels and answers of one calibration as opinions on cases."""
+
+    def __init__(self, started: CalibrationStarted, judged: Mapping[str, ArtifactJudged]) -> None:
+        self._started, self._judged = started, judged
+        self._scorer = Scorer(started.rubric, started.rule)
+        self._targets = {target.key: target for target in targets_of(started.rubric).values()}
+        self.people: dict[str, dict[Case, Opinion]] = {}
+        shares: dict[Case, list[float]] = {}
+        for label in started.labels:
+            opinions = self.people.setdefault(label.rater, {})
+            if (share := self._targets[label.key].share(label.answer)) is not None:
+                case = (label.artifact, *label.key)
+                shares.setdefault(case, []).append(share)
+                opinions[case] = self._opinion(case, [share])
+        self.reference = {case: self._opinion(case, found) for case, found in shares.items()}
+
+    def _opinion(self, case: Case, shares: Sequence[float]) -> Opinion:
+        target = self._targets[case[1:]]
+        return reference_of(shares, float(self._started.rubric.threshold) if target.is_scale else None)
+
+    def calibration(self) -> Calibration:
+        """Over all judges of the panel."""
+        labelled = set(self.reference)
+        asked = {case[1:] for case in labelled}
+        population = {(path, *key) for path in self._started.population for key in asked}
+        judges = {name: self._opinions([name], labelled) for name in self._started.panel}
+        return calibrate(
+            self.people,
+            self.reference,
+            judges,
+            lambda names: self._opinions(names, labelled),
+            {name: self._opinions([name], population) for name in judges} if population else None,
+        )
+
+    def reason(self, judge: str) -> str | None:
+        """Why a judge did not answer, where it once did not."""
+        ballots = (one for event in self._judged.values() for one in event.ballots if one.judge == judge)
+        return next((one.reason for one in ballots if one.reason), None)
+
+    def _opinions(self, judges: Iterable[str], cases: Iterable[Case]) -> dict[Case, Opinion]:
+        """What some judges and code say of the cases together."""
+        names, cards = {*judges, CHECK}, dict[str, dict[Key, Opinion]]()
+        found: dict[Case, Opinion] = {}
+        for case in cases:
+            if case[0] not in cards:
+                event = self._judged.get(case[0])
+                ballots = () if event is None else event.ballots
+                cards[case[0]] = dict(self._said([one for one in ballots if one.judge in names]))
+            if (opinion := cards[case[0]].get(case[1:])) is not None:
+                found[case] = opinion
+        return found
+
+    def _said(self, ballots: Sequence[Ballot]) -> Iterator[tuple[Key, Opinion]]:
+        """What can be labelled, as these ballots have it."""
+        for line in self._scorer.card(ballots).lines if ballots else ():
+            for one in line.items:
+                target = self._targets.get((line.criterion.id, one.item.id))
+                if target is not None and one.met is not None:
+                    met = float(one.met)
+                    yield target.key, Opinion(1 - met if target.is_reversed else met, not one.unmet)
+            whole = self._targets.get((line.criterion.id, ""))
+            if whole is not None and line.score is not None:
+                yield whole.key, Opinion(float(line.score), line.score >= self._started.rubric.threshold)

@@ -1,0 +1,64 @@
+"""`honestone calibrate`: how far judges agree with people who labelled a sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from honestone.app.calibrate import CalibrateRequest, calibrate_judges
+from honestone.cli import options as shared
+from honestone.cli.helping import Grouped
+from honestone.cli.terminal import Progress, here, render, write
+
+
+@click.command("calibrate", cls=Grouped, short_help="How far judges agree with people who labelled a sample.")
+@click.argument("artifacts", type=shared.PATH, nargs=-1, metavar="[ARTIFACT]...")
+@click.option("--labels", type=shared.PATH, required=True, metavar="FILE", help="What people said: CSV or JSON lines.")
+@click.option("--rubric", "-r", type=shared.PATH, required=True, help="The rubric file.")
+@shared.judging_options
+@click.option("--strict", is_flag=True, help="Exit 1 when a judge is lenient.")
+@shared.accept_loss_option
+@click.option(
+    "--format", "-f", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
+)
+@shared.json_option
+@shared.quiet_option
+def calibrate(
+    artifacts: tuple[Path, ...],
+    labels: Path,
+    rubric: Path,
+    strict: bool,
+    accept_loss: bool,
+    form: str,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Measure judges against people: judge every labelled artifact, and compare the answers with the labels.
+
+    Gives for each judge, and each criterion, its agreement with people above chance (kappa, alpha), how often it passes
+    what people pass and fails what they fail (TPR, TNR), and its bias in points, with 95% intervals; for the panel its
+    effective votes and whom to drop. ARTIFACTs are not labelled: their rate of passes is put right by the judges' errors.
+
+    Replies on record are used again. The calibration is kept: `improve --require-calibration` asks for it.
+
+    Exits 0 when it was measured, 1 with --strict when a judge is lenient, 3 when no judge answered.
+
+    \b
+    Examples:
+      honestone calibrate --labels labels.jsonl --rubric rubric.yaml --judge openai:gpt-5.1
+      honestone calibrate new/*.md --labels labels.csv --rubric rubric.yaml --judge codex --judge gemini --strict
+    """
+    request = CalibrateRequest(
+        labels=labels,
+        rubric=rubric,
+        judging=shared.take_judging(options),
+        population=artifacts,
+        accept_loss=accept_loss,
+    )
+    with Progress(quiet=quiet) as progress:
+        document = calibrate_judges(here(), request, progress)
+    write(render(document, "json" if as_json else form))
+    return int(strict and any(judge.lenient for judge in document.judges))
