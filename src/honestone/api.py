@@ -95,6 +95,7 @@ class _Options(JudgingKeywords, total=False):
     rounds: int | None
     worker_timeout: float | None
     max_diff: int | None
+    max_growth: float | None
     self_judge: bool
     deliver: str
     dry_run: bool
@@ -319,6 +320,7 @@ def improve(
     rounds: int | None = None,
     worker_timeout: float | None = None,
     max_diff: int | None = None,
+    max_growth: float | None = None,
     self_judge: bool = False,
     output: str | PathLike[str] | None = None,
     deliver: str = "best",
@@ -354,6 +356,7 @@ def improve(
         rounds=rounds,
         worker_timeout=worker_timeout,
         max_diff=max_diff,
+        max_growth=max_growth,
         self_judge=self_judge,
         dry_run=dry_run,
         output=None if output is None else given.a_path(output, "output"),
@@ -389,6 +392,7 @@ def step(
     policy: str = "keep-best",
     rounds: int | None = None,
     max_diff: int | None = None,
+    max_growth: float | None = None,
     output: str | Path | None = None,
     dry_run: bool = False,
     max_calls: int | None = None,
@@ -419,6 +423,7 @@ def step(
             policy=policy,
             rounds=rounds,
             max_diff=max_diff,
+            max_growth=max_growth,
             dry_run=dry_run,
             output=None if output is None else Path(output),
         )

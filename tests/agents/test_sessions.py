@@ -134,7 +134,7 @@ def test_what_is_printed_can_change_on_the_way(host: Host) -> None:
 
 def test_a_reply_is_one_judges_alone(host: Host) -> None:
     """Two judges get the same prompt. `then` without a new reply does not hand in the first one's as the second's."""
-    first = host.begin("--judge", "agent:two", "--compact")
+    first = host.begin("--judge", "agent:two", "--holdout", "none", "--compact")
     second = go_on(host, first)
     assert second["judge"] == "agent:two" and second["reply_file"] != first["reply_file"]
     ended = host.run(*second["then"].split()[1:])

@@ -84,7 +84,7 @@ def test_two_sessions_in_one_folder(host: Host) -> None:
 
 def test_five_in_a_row_then_it_is_given_up(host: Host) -> None:
     """With a word to the person. A reply on record is something new, though other judges are waited for."""
-    step = host.begin("--judge", "agent:other")
+    step = host.begin("--judge", "agent:other", "--holdout", "none")
     assert [host.stop(stop_hook_active=n > 0).held for n in range(5)] == [True] * 5
     given_up = host.stop(stop_hook_active=True)
     assert given_up.word is not None and step["run"] in given_up.word and given_up.err.strip() == given_up.word

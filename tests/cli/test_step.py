@@ -268,7 +268,7 @@ def test_a_host_agent_works_and_others_judge(ready: Desk) -> None:
 
 def test_no_paid_judge_is_asked_before_the_agents_beside_it(ready: Desk, judge: Program) -> None:
     """A call that would be lost when the command ends is not made at all."""
-    step = action(begin(ready, "--judge", judge.spec, "--judge", "agent:a"), "judge")
+    step = action(begin(ready, "--judge", judge.spec, "--judge", "agent:a", "--holdout", "none"), "judge")
     assert judge.calls == 0
     ready.file("reply.txt", reply_to(step, NOTE))
     action(ready.run("step", "submit", "--reply", "reply.txt"))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, unified_diff
+from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, size_limit, unified_diff
 
 LONG = "".join(f"line {n} of the text\n" for n in range(60))
 lines = st.lists(st.sampled_from(["a\n", "b\n", "\n", "c\n"]), max_size=12).map("".join)
@@ -131,6 +131,14 @@ def test_too_large_a_change() -> None:
     before, after = text("a\n" * 10), text("b\n" * 10)
     assert outcome(before, after, max_diff=19) == "too-large"
     assert outcome(before, after, max_diff=20) == "changed"
+
+
+def test_too_large_an_artifact() -> None:
+    """Over all rounds; what was larger before may not grow further, and may shrink."""
+    small, large, larger = text("a\n" * 10), text("a\n" * 30), text("a\n" * 31)
+    assert outcome(small, large, max_size=59) == "too-large" and outcome(small, large, max_size=60) == "changed"
+    assert outcome(large, larger, max_size=10) == "too-large" and outcome(larger, large, max_size=10) == "changed"
+    assert size_limit(text("x" * 100)) == 40_000 and size_limit(text("x" * 30_000), 2) == 60_000
 
 
 @pytest.mark.parametrize(

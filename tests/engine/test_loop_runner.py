@@ -187,6 +187,16 @@ GOOD = "one\ntwo\nthree\nfour\n"
 # ---------------------------------------------------------------------------------------------------------- the way to PASSED
 
 
+def test_an_artifact_may_not_grow_round_by_round(tmp_path: Path) -> None:
+    """Its first size counts, not that of the version before."""
+    text = START + "x\n" * 25_000
+    steps = [text + "two\n" + "y\n" * 2000, text + "two three\n" + "y\n" * 4000]
+    loop = file_loop(tmp_path, steps, text, place={"max_growth": 1.1, "max_diff": 9000})
+    loop.limits = LoopLimits(rounds=2, calls=100, minutes=60)
+    loop.run()
+    assert loop.outcomes == ["changed", "too-large"] and "--max-growth" in loop.of("proposed")[1]["detail"]
+
+
 class LooksTwice:
     """Asks its only judge for two looks at the original, names an item for the worker, and ends."""
 

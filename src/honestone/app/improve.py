@@ -14,6 +14,7 @@ from honestone.adapters.checks import CheckRunner
 from honestone.adapters.registry import AdapterContext, make_self_judge
 from honestone.app import loop
 from honestone.app.history import improvement_report
+from honestone.app.holding_out import NOBODY, hold_one_out
 from honestone.app.judging_options import (
     JudgingOptions,
     make_context,
@@ -207,7 +208,7 @@ def prepare(
     shown = Question(artifact=Artifact(place.named, loaded.version), criteria=asked_criteria(rubric.rubric))
     packed = shown_in_part(judges.panel, shown)
     contract = rubric.contract(judges.asked)
-    noise = _known_noise(workspace, contract) if judges.asked else None
+    noise = _known_noise(workspace, [contract, *map(rubric.contract, judges.named)]) if judges.asked else None
     policy = policy_named(request.policy)
 
     def state(first: Event) -> LoopState:
@@ -250,6 +251,7 @@ def prepare(
             *loaded.notes,
             *packing_notes(packed),
             *contacts(workspace, [(worker.id, worker.identity), *judges.identities]),
+            *([_HELD_OUT.format(judge=judges.holdouts[0].id)] if judges.is_automatic else []),
             f"{loop.limits_in_words(limits)}; worker {worker.id}; judged by {judges.in_words}",
         ),
         fresh=request.judging.fresh,
@@ -282,10 +284,16 @@ class _Judges:
     panel: Seats
     fallback: Seat | None
     holdouts: Seats
+    is_automatic: bool = False
 
     @property
     def asked(self) -> Seats:
         return (*self.panel, *((self.fallback,) if self.fallback else ()))
+
+    @property
+    def named(self) -> tuple[Seats, ...]:
+        """All judges as `noise` is given them, where one was kept from the panel to certify."""
+        return ((*self.asked, *self.holdouts),) if self.is_automatic else ()
 
     @property
     def identities(self) -> list[tuple[str, JsonObject]]:
@@ -324,12 +332,17 @@ def _find_judges(request: ImprovementRequest, rubric: RubricPlan, context: Adapt
         if own is None:
             raise
         panel = ()
-    refuse_commands(request.holdouts, rubric.workspace, request.judging)
-    holdouts = make_seats(request.holdouts, context) if rubric.rubric.asks_judges else ()
+    if request.holdouts in ((), (NOBODY,)):
+        may_hold_out = not request.holdouts and rubric.rubric.asks_judges and request.policy != "plain"
+        panel, holdouts = hold_one_out(panel, rubric.rubric) if may_hold_out else (panel, ())
+    else:
+        refuse_commands(request.holdouts, rubric.workspace, request.judging)
+        holdouts = make_seats(request.holdouts, context) if rubric.rubric.asks_judges else ()
     fallback = own if panel else None
     panel = panel or ((own,) if own else ())
     require_apart(panel, holdouts)
-    return _Judges(panel=panel, fallback=fallback, holdouts=holdouts)
+    is_automatic = bool(holdouts) and not request.holdouts
+    return _Judges(panel=panel, fallback=fallback, holdouts=holdouts, is_automatic=is_automatic)
 
 
 def _self_seat(worker: object, context: AdapterContext) -> Seat:
@@ -348,13 +361,14 @@ def _fixes(rubric: Rubric) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+_HELD_OUT = "{judge} does not steer and is kept to certify; name another with --holdout, or `--holdout none`"
 _RULE = "over a suite a change is kept when val did not fall, and train or val rose"
 _HINT = "--worker cmd:COMMAND, or a model or an agent CLI"
 
 
-def _known_noise(workspace: Workspace, contract: Contract) -> NoiseDoc | None:
+def _known_noise(workspace: Workspace, contracts: Sequence[Contract]) -> NoiseDoc | None:
     with workspace.open_store() as store:
-        return known_noise(store, contract.id)
+        return next((found for one in contracts if (found := known_noise(store, one.id))), None)
 
 
 def _read_rubric(workspace: Workspace, request: ImprovementRequest, observer: Observer) -> RubricPlan:

@@ -26,7 +26,7 @@ from honestone.core.artifact import Entry, Version
 from honestone.core.contract import differences, digest_json
 from honestone.core.errors import ContractMismatch, Interrupted, UsageError
 from honestone.core.events import Event, LoopStarted, RunFinished, Started, StartedArtifact, total_spend
-from honestone.core.loop.proposal import MAX_DIFF
+from honestone.core.loop.proposal import MAX_DIFF, MAX_GROWTH
 from honestone.core.loop.state import LoopLimits, Policy, Result, S, Stop, fold
 from honestone.core.rubric import Check, Rubric
 from honestone.core.spend import Meter, Spend
@@ -336,6 +336,7 @@ class ImprovementRequest:
     rounds: int | None = None
     worker_timeout: float | None = None
     max_diff: int | None = None
+    max_growth: float | None = None
     self_judge: bool = False
     dry_run: bool = False
     output: Path | None = None
@@ -389,6 +390,7 @@ def find_place(request: ImprovementRequest, workspace: Workspace, path: Path, ex
         dry_run=request.dry_run,
         max_bytes=max_bytes(request.judging, workspace.settings),
         max_diff=int(limit(request.max_diff, workspace.settings, "max_diff", MAX_DIFF)),
+        max_growth=float(limit(request.max_growth, workspace.settings, "max_growth", MAX_GROWTH)),
     )
 
 

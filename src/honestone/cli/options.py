@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from honestone.core.loop.named import POLICIES
-from honestone.core.loop.proposal import MAX_DIFF
+from honestone.core.loop.proposal import MAX_DIFF, MAX_GROWTH
 
 if TYPE_CHECKING:
     from honestone.app.judging_options import JudgingOptions
@@ -191,7 +191,7 @@ loop_options = combined(
         "holdouts",
         multiple=True,
         metavar="JUDGE",
-        help="A judge that certifies and never steers; repeat for more.",
+        help="A judge that certifies and never steers; repeat for more. [the last of two or more judges; none: none]",
     ),
     click.option("--policy", type=click.Choice(list(POLICIES)), default="keep-best", show_default=True),
     click.option(
@@ -199,6 +199,12 @@ loop_options = combined(
     ),
     click.option(
         "--max-diff", type=click.IntRange(min=1), metavar="LINES", help=f"Changed lines in one round. [{MAX_DIFF}]"
+    ),
+    click.option(
+        "--max-growth",
+        type=click.FloatRange(min=1),
+        metavar="TIMES",
+        help=f"How many times its first size the artifact may reach, from 40 KB on. [{MAX_GROWTH:g}]",
     ),
     click.option("--dry-run", is_flag=True, help="Leave the file alone; the best version is kept in the store."),
     click.option("--output", type=PATH, help="Deliver the best version there and leave the file alone."),

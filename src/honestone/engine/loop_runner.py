@@ -16,7 +16,7 @@ from honestone.core.artifact import Version
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import CandidateTried, Event
 from honestone.core.json_value import JsonObject
-from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size
+from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, size_limit
 from honestone.core.loop.state import Accept, Ask, Policy, Propose, Result, RollBack, S, Stop, decide
 from honestone.core.spend import Meter, Spend
 from honestone.engine.place import Place, is_mix, load_version, sweep, version_blobs
@@ -275,6 +275,7 @@ class LoopRunner(Generic[S]):
             strays=(*after.strays, *place.forbidden(before, version)),
             trouble=after.trouble,
             max_diff=place.max_diff,
+            max_size=size_limit(self.version(self.state.original), place.max_growth),
         )
         gone = [name for name in place.must_hold if version and name not in version.files]
         if outcome is ProposalOutcome.CHANGED and gone:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 
 from honestone.core.artifact import Entry, Version, digest_of
 from honestone.core.errors import FileError, StoreError, UsageError
-from honestone.core.loop.proposal import MAX_DIFF
+from honestone.core.loop.proposal import MAX_DIFF, MAX_GROWTH
 from honestone.core.loop.state import LoopState
 from honestone.ports import Store
 from honestone.system.files import MAX_BYTES, TEMPORARY, load_artifact
@@ -35,6 +35,7 @@ class Place:
     dry_run: bool = False
     max_bytes: int = MAX_BYTES
     max_diff: int = MAX_DIFF
+    max_growth: float = MAX_GROWTH
     off_limits: tuple[str, ...] = ()
     locked: tuple[str, ...] = ()
     must_hold: tuple[str, ...] = ()

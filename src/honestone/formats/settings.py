@@ -45,6 +45,7 @@ _LIMIT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
     "max_minutes": (int, float),
     "rounds": int,
     "max_diff": int,
+    "max_growth": (int, float),
     "max_size": (int, float),
     "concurrency": int,
 }

@@ -104,6 +104,7 @@ class _Loop(_Judging, kw_only=True):
     policy: Annotated[str, Meta(description="plain, keep-best, belief or strict.")] = "keep-best"
     rounds: Annotated[int, Meta(ge=1, le=100)] | None = None
     max_diff: Annotated[Whole | None, Meta(description="Changed lines in one round.")] = None
+    max_growth: Annotated[float, Meta(ge=1, description="How many times its first size it may reach.")] | None = None
     dry_run: Annotated[bool, Meta(description="Leave the file alone.")] = False
     output: Annotated[str | None, Meta(description="Deliver the best version there instead.")] = None
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from honestone.core.loop.belief import BELIEF, STRICT
-from honestone.core.loop.policies import KeepBest, Plain
 from honestone.core.loop.state import RubricPolicy
 
-_NAMED: Final[Mapping[str, RubricPolicy]] = {policy.name: policy for policy in (Plain(), KeepBest(), BELIEF, STRICT)}
-POLICIES: Final = tuple(_NAMED)
+POLICIES: Final = ("plain", "keep-best", "belief", "strict")
 
 
 def policy_named(name: str) -> RubricPolicy:
     """Raises KeyError for a name that is not one of POLICIES."""
-    return _NAMED[name]
+    if name in ("belief", "strict"):  # What the command line offers by name need not be loaded for that.
+        from honestone.core.loop.belief import BELIEF, STRICT
+
+        return BELIEF if name == "belief" else STRICT
+    from honestone.core.loop.policies import KeepBest, Plain
+
+    return {"plain": Plain(), "keep-best": KeepBest()}[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,6 +12,11 @@ from honestone.core.artifact import Entry, Version, as_text
 
 MAX_DIFF = 2000
 """Changed lines that one round may have unless `--max-diff` says otherwise."""
+MAX_GROWTH = 4.0
+"""How many times its first size an artifact may reach over all rounds unless `--max-growth` says otherwise: judges
+prefer what is longer, and edits only add."""
+ALWAYS_ALLOWED = 40_000
+"""Bytes that any artifact may have, also one that began as a heading."""
 
 _SHRUNK_BELOW, _SHRUNK_FROM = 0.3, 600
 """A file of 600 bytes or more that keeps less than 30% of them has most likely been truncated, not edited."""
@@ -61,11 +67,13 @@ def classify(
     strays: tuple[str, ...] = (),
     trouble: str | None = None,
     max_diff: int = MAX_DIFF,
+    max_size: float = math.inf,
 ) -> tuple[ProposalOutcome, str | None]:
     """The outcome of a proposal and a detail for people.
 
     `after` is None when the artifact is no longer there, or has no content. `ended` is the worker's ending ("exited", "timeout",
     "denied", "crashed"); it counts only where nothing was changed, but for a time-out, which throws everything away.
+    `max_size`: bytes that it may have, unless it was larger before and did not grow.
     `strays` are files that were touched although they are not part of the artifact; `trouble` says why the artifact
     cannot be read back.
     """
@@ -94,7 +102,17 @@ def classify(
     size = diff_size(before, after)
     if size.lines > max_diff:
         return ProposalOutcome.TOO_LARGE, f"{size.lines} lines changed, more than --max-diff {max_diff}"
+    if after.size > max(max_size, before.size):
+        return (
+            ProposalOutcome.TOO_LARGE,
+            f"it has {after.size} bytes now, more than --max-growth allows ({max_size:.0f})",
+        )
     return ProposalOutcome.CHANGED, None
+
+
+def size_limit(original: Version, max_growth: float = MAX_GROWTH) -> float:
+    """Bytes that the artifact may reach over all rounds."""
+    return max(original.size * max_growth, ALWAYS_ALLOWED)
 
 
 def _placeholder(before: Version, after: Version) -> str | None:
