@@ -17,4 +17,5 @@ def policy_named(name: str) -> RubricPolicy:
         return BELIEF if name == "belief" else STRICT
     from honestone.core.loop.policies import KeepBest, Plain
 
-    return {"plain": Plain(), "keep-best": KeepBest()}[name]
+    found: dict[str, RubricPolicy] = {"plain": Plain(), "keep-best": KeepBest()}
+    return found[name]
