@@ -154,3 +154,33 @@ def test_without_a_measurement_two_points_are_noise(desk: Desk) -> None:
     other = scripted(desk, [50, 90], "other")
     assert desk.run("noise", "a.md", "--rubric", "r.yaml", "--judge", other.spec, "-n", "2").code == 0
     assert improved(desk, scripted(desk, [50]))["noise"] == {"from": "default", "tolerance": 2, "run": None}
+
+
+def test_reports_show_the_noise_they_know(desk: Desk) -> None:
+    """Of the same rubric and judges, in every form, also of a run from before; a score near its bar says so."""
+    prepared(desk)
+    judge = scripted(desk, [66, 72, 69])
+    words = ("eval", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-q")
+    assert "noise" not in desk.run(*words, "--json").json and "noise" not in desk.run("show", "last").out
+    noise = desk.run("noise", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-n", "3", "--json").json
+    told = f"changes under {int(noise['tolerance'] * 10) / 10} points are noise here"
+    found = desk.run(*words, "--json").json
+    known = {"from": "noise", "tolerance": pytest.approx(noise["tolerance"]), "run": noise["run"]}
+    assert found["noise"] == known and desk.run("show", "last", "--json").json["noise"] == known
+    text = " ".join(desk.run("show", "last").out.split())
+    assert told in text and noise["run"] in text and "another look may turn the verdict" in text
+    assert told in desk.run("show", "last", "--format", "markdown").out
+    far = desk.run(*words, "--threshold", "30", "--json").json
+    assert "noise" not in far  # another contract
+    other = scripted(desk, [50], "other")
+    assert "noise" not in desk.run("eval", "a.md", "--rubric", "r.yaml", "--judge", other.spec, "--json").json
+
+
+def test_an_improvement_shows_the_noise_it_went_by(desk: Desk) -> None:
+    prepared(desk)
+    judge = scripted(desk, [50, 60, 55])
+    noise = desk.run("noise", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-n", "3", "--json").json
+    improved(desk, judge)
+    for form in ("text", "markdown", "html"):
+        page = " ".join(desk.run("show", "last", "--format", form).out.split())
+        assert "points are noise here (measured in run" in page and noise["run"] in page

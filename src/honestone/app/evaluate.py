@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from honestone.adapters.registry import make_target
 from honestone.app.judging_options import JudgingOptions, make_context, make_panel, refuse_too_big
 from honestone.app.loop import run_interruptibly
+from honestone.app.noise import noise_on_record
 from honestone.app.results import DocumentResult
 from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.trusting import contacts
@@ -32,7 +33,7 @@ from honestone.engine.panel import Evaluator
 from honestone.ports import Function, Observer, Store, Target
 from honestone.report.case_text import unmet_lines
 from honestone.report.documents import JsonDocument, plain
-from honestone.report.documents.scorecard import ScorecardDoc
+from honestone.report.documents.scorecard import KnownNoiseDoc, ScorecardDoc
 from honestone.report.scorecard import Facts, SharedParts, scorecard_document, usage_document
 from honestone.system.files import Loaded, printable
 from honestone.system.judging_files import JudgingFiles, files_named
@@ -165,11 +166,12 @@ class EvaluationSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Writer:
-    """Makes documents. `shared` is what they have in common."""
+    """Makes documents. `noise` is what is known of that of the judges, `shared` what the documents have in common."""
 
     plan: RubricPlan
     contract: str
     run: str | None
+    noise: KnownNoiseDoc | None = None
     shared: SharedParts = field(default_factory=SharedParts)
 
     def report(self, judgement: JudgedArtifact) -> ScorecardDoc:
@@ -187,7 +189,8 @@ class _Writer:
             output=UNSET if judgement.output is None else judgement.output,
             packed=judgement.packed,
         )
-        return scorecard_document(self.plan.scorer, judgement.ballots, facts, self.shared)
+        document = scorecard_document(self.plan.scorer, judgement.ballots, facts, self.shared)
+        return document if self.noise is None else replace(document, noise=self.noise)
 
 
 def evaluate(
@@ -401,7 +404,8 @@ class _Work:
             changed=self._judging.changed,
         )
         recorded = run if self._request.keep else None
-        writer = _Writer(plan=self._plan, contract=self._contract.id, run=recorded)
+        noise = noise_on_record(store, self._contract.id) if self._seats else None
+        writer = _Writer(plan=self._plan, contract=self._contract.id, run=recorded, noise=noise)
         outcomes: set[Outcome] = set()
         done, total = 0, len(self._paths)
         evaluator.panel.answered = lambda seat: self._observer.progress(done, total, f"judging: {seat} answered")

@@ -20,7 +20,7 @@ from honestone.core.statistics.noise import Spread, flip_rate, spread_of, tolera
 from honestone.engine.panel import Evaluator
 from honestone.ports import Observer, Store
 from honestone.report.documents.noise import FlipsDoc, NoiseDoc, NoisyCriterionDoc, NoisyJudgeDoc, SpreadDoc
-from honestone.report.documents.scorecard import ArtifactDoc
+from honestone.report.documents.scorecard import ArtifactDoc, KnownNoiseDoc
 from honestone.report.scorecard import usage_document
 from honestone.system.drawing import count
 
@@ -156,6 +156,14 @@ def _flips(cards: Sequence[Scorecard], scorer: Scorer) -> FlipsDoc:
         inconclusive=len(outcomes) - passed - failed,
         flip_rate=flip_rate(passed, passed + failed),
     )
+
+
+def noise_on_record(store: Store, contract: str) -> KnownNoiseDoc | None:
+    """What that is for reports: which changes of a score are noise."""
+    found = known_noise(store, contract)
+    if found is None or found.tolerance is None:
+        return None
+    return KnownNoiseDoc(origin="noise", tolerance=found.tolerance, run=found.run)
 
 
 def known_noise(store: Store, contract: str) -> NoiseDoc | None:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from honestone.app.history import improvement_report, judged_documents, round_diffs, started_of, state_of
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
@@ -30,7 +32,11 @@ class RunRecord:
     info: RunInfo
 
     def scorecards(self) -> Iterator[ScorecardDoc]:
-        return judged_documents(self.store, self.info.id)
+        from honestone.app.noise import noise_on_record
+
+        noise = noise_on_record(self.store, self.info.contract)
+        for document in judged_documents(self.store, self.info.id):
+            yield document if noise is None else replace(document, noise=noise)
 
     def suite_report(self) -> SuiteReportDoc:
         from honestone.core.suite.record import read_record

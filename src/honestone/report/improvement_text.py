@@ -80,11 +80,11 @@ def _headline(doc: ImprovementDoc, style: Style) -> list[str]:
 
 
 def result_reasons(doc: ImprovementDoc) -> list[str]:
-    """Why the loop ended as it did, and which version is in the file now."""
+    """Why the loop ended as it did, which version is in the file now, and what was noise."""
     reasons = [*_unconfirmed(doc), *([line(doc.reason)] if doc.reason else [])]
     if doc.resumed:
         reasons.append("resumed an earlier run; what it had paid for was not asked again")
-    return [*reasons, _delivered(doc)]
+    return [*reasons, _delivered(doc), *([doc.noise_words] if doc.noise_words else [])]
 
 
 def _delivered(doc: ImprovementDoc) -> str:

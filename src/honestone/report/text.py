@@ -368,13 +368,14 @@ def _short(judge: str, style: Style) -> str:
 
 
 def card_remarks(doc: ScorecardDoc, style: Style, flags: Sequence[str] | None = None) -> list[str]:
-    """LOW CONFIDENCE, SELF-EVALUATED, flags (the scorecard's or others), and how much evidence was found."""
+    """LOW CONFIDENCE, SELF-EVALUATED, flags (the scorecard's or others), known noise, and how much evidence was found."""
     lines = []
     for name, why in doc.warnings:
         first, *more = wrap(why, style.columns, first=f"{style.glyph('warn')} {name}  ", rest=" " * 4)
         lines += [style.paint(first, "yellow", "bold"), *more]
     lines += remarks(doc.flags if flags is None else flags, doc.notes or (), style)
     share = doc.evidence_found
+    lines += wrap(doc.noise_words, style.columns, first="  ") if doc.noise_words else []
     return lines + (wrap(f"evidence: {share.words}", style.columns, first="  ") if share and share.quoted else [])
 
 

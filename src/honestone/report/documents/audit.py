@@ -66,7 +66,11 @@ class AuditedJudgeDoc(Struct, frozen=True, kw_only=True):
 
 
 class AuditDoc(Struct, frozen=True, kw_only=True):
-    """Judges held against questions whose answers are known, made from one rubric and one artifact."""
+    """Judges held against questions whose answers are known, made from one rubric and one artifact.
+
+    `rubric`, `artifact`: what the questions were made from
+    `judges`: each by itself
+    """
 
     schema: str = AUDIT
     run: str | None = None

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
 from honestone.core.numbers import change
-from honestone.report.documents.scorecard import ArtifactDoc, JudgeDoc, ScorecardDoc, UsageDoc, states_words
+from honestone.report.documents.scorecard import (
+    ArtifactDoc,
+    JudgeDoc,
+    KnownNoiseDoc,
+    ScorecardDoc,
+    UsageDoc,
+    states_words,
+)
 from honestone.system.drawing import line
 
 IMPROVEMENT: Final = "honestone.improvement/1"
@@ -200,18 +207,6 @@ class LoopSuiteDoc(Struct, frozen=True, kw_only=True):
     dialect: str | None = None
 
 
-class KnownNoiseDoc(Struct, frozen=True, kw_only=True, rename={"origin": "from"}):
-    """What a policy takes for noise.
-
-    `from`: `noise`, measured by the command of that name in the run `run`, or `default`
-    `tolerance`: a version that fell by less is kept, in points
-    """
-
-    origin: Literal["noise", "default"] = "default"
-    tolerance: float
-    run: str | None = None
-
-
 class ImprovementDoc(Struct, frozen=True, kw_only=True):
     """One run of the loop.
 
@@ -276,6 +271,11 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     def is_held_back(self) -> bool:
         """Whether there is a better version that was not delivered."""
         return bool(self.best_round) and not self.undone and self.delivered not in (None, self.artifact.digest)
+
+    @property
+    def noise_words(self) -> str:
+        """Which changes were noise to the policy, where that was measured."""
+        return self.noise.words if self.noise and self.noise.run else ""
 
     @property
     def last_card(self) -> ScorecardDoc | None:

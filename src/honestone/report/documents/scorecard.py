@@ -6,11 +6,11 @@ What the parts are called in words is here too, so that text, Markdown, HTML and
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from honestone.core.numbers import Number, money, points
+from honestone.core.numbers import Number, exact, money, points
 from honestone.system.drawing import count, line
 
 SCORECARD: Final = "honestone.scorecard/1"
@@ -276,6 +276,27 @@ class EvidenceShareDoc(Struct, frozen=True, kw_only=True):
         return f"{self.found:,} of {count(self.quoted, 'quote')} found word for word in the artifact"
 
 
+class KnownNoiseDoc(Struct, frozen=True, kw_only=True, rename={"origin": "from"}):
+    """Which changes of a score are noise.
+
+    `from`: `noise`, measured by the command of that name in the run `run`, or `default`
+    `tolerance`: a smaller change is noise, in points; a version that fell by less is kept
+    """
+
+    origin: Literal["noise", "default"] = "default"
+    tolerance: float
+    run: str | None = None
+
+    def holds(self, before: Number | None, after: Number | None) -> bool:
+        """Whether two scores in points differ by less."""
+        return before is not None and after is not None and abs(exact(after) - exact(before)) < exact(self.tolerance)
+
+    @property
+    def words(self) -> str:
+        how = f"measured in run {line(self.run)}" if self.run else "not measured; `honestone noise` does"
+        return f"changes under {points(self.tolerance)} points are noise here ({how})"
+
+
 class RescoredDoc(Struct, frozen=True, kw_only=True):
     """The recorded run that `rescore` scored again, and the contract it was judged under."""
 
@@ -305,6 +326,7 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     `notes`: for example, files that were left out; absent where there is none
     `output`: what a target produced; absent for a file
     `packed`: which parts of an artifact that is too large a judge was shown
+    `noise`: which changes of the score are noise, where `honestone noise` has measured it under this contract
     `rescored_from`: only from `rescore`: the `run` and the `contract` it came from
     """
 
@@ -332,6 +354,7 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     notes: list[str] | UnsetType = UNSET
     output: str | UnsetType | None = UNSET
     packed: dict[str, object] | UnsetType = UNSET
+    noise: KnownNoiseDoc | UnsetType = UNSET
     rescored_from: RescoredDoc | UnsetType = UNSET
 
     @property
@@ -339,6 +362,14 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
         """(name, meaning) of what a reader must know before the score."""
         found = [("SELF-EVALUATED", SELF_EVALUATED)] if self.self_evaluated else []
         return found + ([("LOW CONFIDENCE", LOW_CONFIDENCE)] if self.low_confidence else [])
+
+    @property
+    def noise_words(self) -> str:
+        """What is known of the noise, and whether the score is too near the bar for a verdict that lasts."""
+        if not self.noise:
+            return ""
+        near = "; the score is that near its threshold, so another look may turn the verdict"
+        return f"noise: {self.noise.words}{near if self.noise.holds(self.score, self.threshold) else ''}"
 
     @property
     def score_words(self) -> str:
