@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 from statistics import fmean, stdev
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
+from cells import PANEL
 from driver import Outcome
 from worlds import World
 
@@ -104,3 +105,55 @@ def _utility(one: Outcome) -> float:
 
 def _panel_passed(one: Outcome, world: World) -> bool:
     return not world.holdout and one.result is Result.UNCONFIRMED
+
+
+# -- the leaderboard
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """One cell of the leaderboard. Where the panel's word is believed, its PASSes are what the panel said."""
+
+    label: str
+    figures: Figures
+
+    @property
+    def true_pass(self) -> Figure:
+        return self.figures.panel_true_pass if self.label == PANEL else self.figures.true_pass
+
+    @property
+    def false_pass(self) -> Figure:
+        return self.figures.panel_false_pass if self.label == PANEL else self.figures.false_pass
+
+    @property
+    def false_share(self) -> Figure:
+        """Percent of the PASSes."""
+        if self.label != PANEL:
+            return self.figures.false_share
+        true, false = self._shares
+        if not true + false:
+            return Figure(None, None)
+        share, count = false / (true + false), (true + false) * self.figures.runs
+        return Figure(100 * share, 100 * sqrt(share * (1 - share) / (count - 1)) if count > 1.5 else None)
+
+    @property
+    def u3(self) -> Figure:
+        if self.label != PANEL:
+            return self.figures.u3
+        (true, false), runs = self._shares, self.figures.runs
+        value = true - PRICE_OF_A_FALSE_PASS * false
+        variance = true + PRICE_OF_A_FALSE_PASS**2 * false - value**2
+        return Figure(100 * value, 100 * sqrt(variance / (runs - 1)) if runs > 1 else None)
+
+    @property
+    def _shares(self) -> tuple[float, float]:
+        return (self.true_pass.value or 0.0) / 100, (self.false_pass.value or 0.0) / 100
+
+
+Record: TypeAlias = Mapping[tuple[str, str], Measured]
+"""By label and name of the world."""
+
+
+def mean(cells: Sequence[Figure]) -> Figure:
+    """Of independent cells, at least one."""
+    errors = [one.se or 0.0 for one in cells]
+    return Figure(fmean(one.value or 0.0 for one in cells), sqrt(sum(e * e for e in errors)) / len(cells))

@@ -19,10 +19,10 @@ from typing import Final
 import msgspec
 from cells import Job, jobs
 from driver import Cell, Outcome
-from figures import Figures, figures_of
+from figures import Figures, Measured, figures_of
+from tables import PAGES, written
 
 from honestone.core.loop.named import POLICIES
-from pages import PAGES, Measured, written
 
 MEASURED: Final = Path(__file__).with_name("measured.jsonl")
 REPO: Final = Path(__file__).resolve().parents[2]

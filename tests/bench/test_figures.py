@@ -8,14 +8,14 @@ from typing import Any
 
 import leaderboard
 import pytest
+import tables
 from cells import PANEL, jobs
 from driver import ORACLE, Outcome, Settings
-from figures import Figure, figures_of
+from figures import Figure, Measured, figures_of
 from hypothesis import given
 from hypothesis import strategies as st
 from worlds import World
 
-import pages
 from honestone.core.loop.named import POLICIES
 from honestone.core.loop.state import Result
 
@@ -35,9 +35,9 @@ def outcome(result: Result = Result.PASSED, **given: Any) -> Outcome:
     return Outcome(result=result, **{**usual, **given})
 
 
-def cell(*outcomes: Outcome, world: World | None = None, label: str = "belief") -> pages.Measured:
+def cell(*outcomes: Outcome, world: World | None = None, label: str = "belief") -> Measured:
     done = figures_of(outcomes, world=world or World(), policy="belief", seed=1, seconds=1.0)
-    return pages.Measured(label=label, figures=done)
+    return Measured(label=label, figures=done)
 
 
 def test_figures_count_what_happened() -> None:
@@ -64,9 +64,9 @@ def test_the_panels_word_counts_where_no_judge_was_held_out() -> None:
     """Else UNCONFIRMED is what it says."""
     runs = (outcome(Result.UNCONFIRMED), outcome(Result.UNCONFIRMED, is_good=False), outcome(Result.PLATEAU))
     alone = cell(*runs, world=World(holdout=0), label=PANEL)
-    assert [one.value for one in pages.passes(alone)] == [pytest.approx(100 / 3)] * 2
-    assert pages.false_share(alone).value == pytest.approx(50)
-    assert pages.utility(alone).value == pytest.approx(100 / 3 - 100)
+    assert [one.value for one in (alone.true_pass, alone.false_pass)] == [pytest.approx(100 / 3)] * 2
+    assert alone.false_share.value == pytest.approx(50)
+    assert alone.u3.value == pytest.approx(100 / 3 - 100)
     assert cell(*runs).figures.panel_true_pass.value == 0
 
 
@@ -76,8 +76,8 @@ def test_u3_is_the_same_by_either_way(runs: list[tuple[Result, bool]]) -> None:
     usual = cell(*(outcome(result, is_good=good) for result, good in runs))
     words = {Result.PASSED: Result.UNCONFIRMED}
     alone = cell(*(outcome(words.get(r, r), is_good=g) for r, g in runs), world=World(holdout=0), label=PANEL)
-    mine, theirs = usual.figures.u3, pages.utility(alone)
-    assert theirs.value == pytest.approx(mine.value) and theirs.se == pytest.approx(mine.se, abs=1e-4)
+    mine, theirs = usual.figures.u3, alone.u3
+    assert theirs.value == pytest.approx(mine.value) and theirs.se == pytest.approx(mine.se, abs=1e-9)
 
 
 def test_every_cell_has_its_own_name() -> None:
@@ -90,22 +90,22 @@ def test_only_the_tables_of_a_page_are_written() -> None:
     measured = {
         (label, world.name): cell(outcome(), outcome(is_good=False), world=world, label=label)
         for label in ("keep-best", "belief")
-        for world in pages.HEADLINE
+        for world in tables.HEADLINE
     }
     page = "before\n<!-- measured: means -->\nold\n<!-- end -->\nafter <!-- end -->\n"
-    new = pages.written(page, measured)
+    new = tables.written(page, measured)
     assert new.startswith("before\n<!-- measured: means -->\n\n| policy | mean U3 |") and new.endswith(
         "after <!-- end -->\n"
     )
     assert "| keep-best | -100.0 ±100.0 | -100.0 ±200.0 |" in new and "old" not in new
-    assert pages.written(new, measured) == new
+    assert tables.written(new, measured) == new
 
 
-@pytest.mark.parametrize("page", pages.PAGES)
+@pytest.mark.parametrize("page", tables.PAGES)
 def test_pages_show_what_is_on_record(page: str) -> None:
     """A figure in the docs is one that was measured: `make bench-improve`, or `leaderboard.py --write`."""
     text = (REPO / page).read_text(encoding="utf-8")
-    assert pages.written(text, leaderboard.on_record()) == text
+    assert tables.written(text, leaderboard.on_record()) == text
 
 
 def test_a_cell_is_measured_in_parts_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,25 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import sqrt
-from statistics import fmean
-from typing import Final, TypeAlias
+from typing import Final
 
-import msgspec
 from cells import EXACT, FEWER_CALLS, HEADLINE, OTHERS, PANEL
 from driver import ORACLE
-from figures import PRICE_OF_A_FALSE_PASS, Figure, Figures
+from figures import Figure, Measured, Record, mean
+from goals import goals
 from worlds import World
 
-
-class Measured(msgspec.Struct, frozen=True):
-    """One cell of the leaderboard."""
-
-    label: str
-    figures: Figures
-
-
-Record: TypeAlias = Mapping[tuple[str, str], Measured]
 PAGES: Final = ("README.md", "docs/loop-benchmark.md")
 ORDER: Final = (PANEL, "plain", "keep-best", "belief", "strict", FEWER_CALLS, ORACLE)
 _PLACE: Final = re.compile(r"(<!-- measured: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -70,19 +59,18 @@ def headline(found: Record) -> str:
 
 def _row(world: World, label: str, one: Measured) -> Sequence[str]:
     figures = one.figures
-    true, false = passes(one)
     return (
         world.name,
         label,
-        shown(false_share(one)),
-        shown(false),
-        shown(true),
+        shown(one.false_share),
+        shown(one.false_pass),
+        shown(one.true_pass),
         shown(figures.final),
         shown(figures.regressed),
         f"{shown(figures.judge_calls, error=False)} (max {figures.judge_calls_max})",
         f"{shown(figures.worker_calls, error=False)} (max {figures.worker_calls_max})",
         "" if figures.stated.value is None else f".{figures.stated.value * 1000:03.0f}",
-        shown(utility(one)),
+        shown(one.u3),
     )
 
 
@@ -90,7 +78,7 @@ def means(found: Record) -> str:
     """The number: U3, its mean over the four worlds and its minimum."""
     rows = []
     for label in ORDER:
-        cells = [utility(found[label, world.name]) for world in HEADLINE if (label, world.name) in found]
+        cells = [found[label, world.name].u3 for world in HEADLINE if (label, world.name) in found]
         if len(cells) == len(HEADLINE):
             lowest = min(cells, key=lambda one: one.value or 0.0)
             rows.append((label, shown(mean(cells)), shown(lowest)))
@@ -118,49 +106,11 @@ def readme(found: Record) -> str:
 
 
 def _in_short(one: Measured) -> str:
-    true, false = passes(one)
-    return f"{_plain(true)} right, {_plain(false)} wrong"
+    return f"{_plain(one.true_pass)} right, {_plain(one.false_pass)} wrong"
 
 
 def _plain(figure: Figure) -> str:
     return "-" if figure.value is None else f"{figure.value:.0f}" if figure.value >= 9.5 else f"{figure.value:.1f}"
-
-
-# -- figures
-
-
-def passes(one: Measured) -> tuple[Figure, Figure]:
-    """True and false PASSes, percent of runs; where the panel's word counts, by that."""
-    figures = one.figures
-    if one.label == PANEL:
-        return figures.panel_true_pass, figures.panel_false_pass
-    return figures.true_pass, figures.false_pass
-
-
-def false_share(one: Measured) -> Figure:
-    if one.label != PANEL:
-        return one.figures.false_share
-    true, false = (figure.value or 0.0 for figure in passes(one))
-    if not true + false:
-        return Figure(None, None)
-    share = false / (true + false)
-    return Figure(100 * share, 100 * sqrt(share * (1 - share) / ((true + false) / 100 * one.figures.runs)))
-
-
-def utility(one: Measured) -> Figure:
-    """U3: true minus three times false, of 100 runs."""
-    if one.label != PANEL:
-        return one.figures.u3
-    true, false = (figure.value or 0.0 for figure in passes(one))
-    value = true - PRICE_OF_A_FALSE_PASS * false
-    variance = 100 * true + 100 * PRICE_OF_A_FALSE_PASS**2 * false - value**2
-    return Figure(value, sqrt(variance / max(one.figures.runs - 1, 1)))
-
-
-def mean(cells: Sequence[Figure]) -> Figure:
-    """Of independent cells."""
-    errors = [one.se or 0.0 for one in cells]
-    return Figure(fmean(one.value or 0.0 for one in cells), sqrt(sum(e * e for e in errors)) / len(cells))
 
 
 def shown(figure: Figure, *, error: bool = True) -> str:
@@ -169,9 +119,19 @@ def shown(figure: Figure, *, error: bool = True) -> str:
     return f"{figure.value:.1f}" + (f" ±{figure.se:.1f}" if error and figure.se is not None else "")
 
 
+def bars(found: Record) -> str:
+    """What was asked of belief, and what it reached."""
+    rows = (
+        (goal.what, f"{'at most' if goal.is_most else 'at least'} {goal.bar:g}", shown(goal.figure), goal.outcome)
+        for goal in goals(found)
+    )
+    return _table(("goal", "bar", "measured", ""), rows)
+
+
 TABLES: Final[Mapping[str, Callable[[Record], str]]] = {
     "headline": headline,
     "means": means,
     "others": others,
     "readme": readme,
+    "goals": bars,
 }
