@@ -58,7 +58,7 @@ class Scene:
 
     def improve(self, worker: Program, *more: str, artifact: str = "") -> list[str]:
         words = ["improve", artifact or self.artifact, "--rubric", self.rubric, "--worker", worker.spec, "--json"]
-        return [*words, *more]
+        return [*words, "--policy", "keep-best", *([] if "--holdout" in more else ["--holdout", "none"]), *more]
 
     def others(self) -> dict[str, bytes]:
         """The files that no loop may touch."""
@@ -177,9 +177,7 @@ HAZARDS = {
     "ends its whole group": rejected("crashed", "os.killpg(0, 9)", "signal 9"),
     "leaves a program": leaves_a_program("stdout=1"),
     "leaves a program in a session of its own": leaves_a_program("start_new_session=True"),
-    "leaves a program with nothing of ours": leaves_a_program(
-        "start_new_session=True, env={}, cwd='/', close_fds=True"
-    ),
+    "leaves a program with another environment": leaves_a_program("start_new_session=True, env={}"),
     "edits the rubric where it is": Hazard(
         does=NAMES_THE_PEAR + EDITS_THE_RUBRIC,
         result="CONTRACT_CHANGED",
@@ -361,7 +359,7 @@ def test_a_second_loop_is_refused_wherever_it_starts(scene: Scene) -> None:
 
 
 def test_killed_with_a_program_that_the_worker_started(scene: Scene) -> None:
-    """After kill -9 not even what has a session and an environment of its own runs on; the same command resumes."""
+    """After kill -9 the same command resumes, and ends even what has a session and an environment of its own."""
     desk = scene.desk
     hidden = (
         "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)', path], start_new_session=True, env={})"
@@ -373,7 +371,6 @@ def test_killed_with_a_program_that_the_worker_started(scene: Scene) -> None:
     assert waited(lambda: os.path.exists(f"{worker.log}.go"))
     running.kill()
     running.communicate()
-    assert waited(lambda: programs_of(desk) == [])
     assert scene.main.read_text() == BEST
     asked = judge.calls
     resumed = desk.run(*words)
@@ -410,30 +407,34 @@ def can_mount() -> bool:
 @pytest.mark.skipif(not can_mount(), reason="no file system can be mounted here without rights")
 @pytest.mark.parametrize("place", ["the store", "temporary files"])
 def test_a_worker_that_fills_the_disk(place: str, scene: Scene) -> None:
-    """A file system of 400 kB is filled to its last byte: exit 2 that names the place; with room again it resumes."""
-    desk = scene.desk
+    """A file system of 400 kB, full to its last byte. The store cannot be written: exit 2, and with room again the same
+    command resumes. Temporary files: the worker crashed, and the next round is made in the room of its copy."""
+    desk, is_store = scene.desk, place == "the store"
     desk.store.mkdir()
-    small = desk.store if place == "the store" else scene.temporary
-    fills = f"big = open({str(small / 'big')!r}, 'ab', 0)\nwhile big.write(b'x' * 4096): pass\n"
-    body = f"if not os.path.exists(LOG + '.go'):\n    open(LOG + '.go', 'w')\n    {fills.replace(chr(10), chr(10) + '    ')}\n"
+    small = desk.store if is_store else scene.temporary
+    fill = f"big = open({str(small / 'big')!r}, 'ab', 0)\n    while big.write(b'x' * 4096): pass"
+    body = f"if not os.path.exists(LOG + '.go'):\n    open(LOG + '.go', 'w')\n    {fill}\n"
     worker, judge = desk.worker("worker", GOOD_EDIT + body + NAMES_THE_PEAR), desk.judge()
-    command = shlex.join([HONESTONE, *scene.improve(worker, "--judge", judge.spec)])
-    keeps = f"cp -r {shlex.quote(str(desk.store))} {shlex.quote(str(desk.logs / 'kept'))}"
-    script = f"mount -t tmpfs -o size=400k none {shlex.quote(str(small))}; {command}; echo $?; cat note.md; rm {small}/big\n{command} > ../out.json; echo $?; {keeps}"
+    command = shlex.join([HONESTONE, *scene.improve(worker, "--judge", judge.spec)]) + " > ../out.json; echo $?"
+    again = f"cat note.md; rm {shlex.quote(str(small))}/big; {command}" if is_store else "true"
     ended = subprocess.run(
-        ["unshare", "-rm", "sh", "-c", script],
+        [
+            "unshare",
+            "-rm",
+            "sh",
+            "-c",
+            f"mount -t tmpfs -o size=400k none {shlex.quote(str(small))}; {command}; {again}",
+        ],
         cwd=desk.folder,
         env=desk.env,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert ended.stdout == f"2\n{BEST}3\n", ended
-    assert (
-        "disk is full" in ended.stderr if place == "the store" else f"No space left on device ({small}" in ended.stderr
-    )
-    assert "make room" in ended.stderr and "Traceback" not in ended.stderr
+    assert ended.stdout == (f"2\n{BEST}3\n" if is_store else "3\n") and "Traceback" not in ended.stderr, ended
+    assert not is_store or ("disk is full" in ended.stderr and "make room" in ended.stderr)
     run = json.loads((desk.folder.parent / "out.json").read_text())
-    assert (run["result"], run["resumed"]) == ("UNCONFIRMED", True)
+    assert (run["result"], run["resumed"]) == ("UNCONFIRMED", is_store)
+    assert is_store or "No space left" in run["rounds"][1]["outcome_detail"]
     assert scene.main.read_text().startswith(BEST + "And pear")
     assert programs_of(desk) == []

@@ -22,7 +22,7 @@ from honestone.core.spend import Meter, Spend
 from honestone.engine.place import Place, is_mix, load_version, sweep, version_blobs
 from honestone.ports import Brief, Observer, Store, WorkDone, Worker
 from honestone.system.files import ReadBack, deliver, make_copy, modes_of, read_back
-from honestone.system.private import private_folder
+from honestone.system.private import end_inhabitants, private_folder
 
 
 class Judgement(ABC, Generic[S]):
@@ -377,7 +377,10 @@ async def work_on_copy(
         copy = make_copy(before, root / "copy", name=place.path.name or "artifact", beside=dict(place.siblings))
         asked, brief_file = brief(copy.place), root / "brief.md"
         brief_file.write_text(asked.text, encoding="utf-8")
-        done = await worker.propose(asked, copy.place, brief_file)
+        try:
+            done = await worker.propose(asked, copy.place, brief_file)
+        finally:
+            end_inhabitants(root)
         return done, read_back(copy, max_bytes=place.max_bytes)
 
 

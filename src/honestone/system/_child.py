@@ -1,6 +1,6 @@
-"""Becomes the program of a check or a worker under limits, and ends everything that the program started.
+"""Becomes a check's program under limits, and ends everything that the program started.
 
-Started with the file descriptors of its order (marshalled: `limits`, `rules`, `confined`, `program`, `argv`) and of its
+Started with the file descriptors of its order (marshalled: `limits`, `rules`, `program`, `argv`) and of its
 report (the error number when the program cannot be executed). It stays as the parent: orphans of the program come to it,
 also those with a session and an environment of their own, and it ends them before it ends as the program did. It runs once
 for each check, so it imports only what costs next to nothing: no json, enum, typing or contextlib (15 ms together).
@@ -136,8 +136,6 @@ def become(order: dict[str, Any], report: int) -> NoReturn:
 def confine(linux: Any, order: dict[str, Any]) -> None:
     """No look into other processes' memory and environment, as root neither; with rules, Landlock's."""
     rules = order["rules"]
-    if not order["confined"]:
-        return
     drop_capabilities(linux, LOOKS_INTO_OTHERS if rules is None else range(64))
     if rules is not None:
         linux.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)

@@ -64,14 +64,14 @@ def forget(place: Path) -> None:
 
 
 def end_inhabitants(place: Path) -> int:
-    """End every process that was started with this folder in its environment, whatever session it opened; how many.
+    """End every process that was started with this folder in its environment or works in it, whatever session it
+    opened; how many.
 
-    A helper that a program sent to the background leaves its group, but not its environment. Linux only.
+    A helper that a program sent to the background leaves its group, but not its environment or its folder. Linux only.
     """
-    mark = b"=" + os.fsencode(place)
     ended: set[int] = set()
     for _ in range(100):  # one that is just being forked is seen the next time; a busy machine takes a while to end one
-        found = [pid for pid in _numbers() if mark in _environment(pid)]
+        found = [pid for pid in _numbers() if _inhabits(pid, os.fsencode(place))]
         if not found:
             break
         for pid in found:
@@ -84,6 +84,15 @@ def end_inhabitants(place: Path) -> int:
 
 def _numbers() -> list[int]:
     return [int(name) for name in _names("/proc") if name.isdecimal() and int(name) != os.getpid()]
+
+
+def _inhabits(pid: int, place: bytes) -> bool:
+    if b"=" + place in _environment(pid):
+        return True
+    try:
+        return (os.readlink(b"/proc/%d/cwd" % pid) + b"/").startswith(place + b"/")
+    except OSError:
+        return False
 
 
 def _environment(pid: int) -> bytes:

@@ -59,19 +59,13 @@ _SECRET: Final = re.compile(r"key|token|secret|passw|passphrase|credential|auth|
 class Limits:
     """What a program and each of its children may use. None sets no limit beyond the ones it inherits.
 
-    `processes` counts all processes of the user, as the system does, and does not hold for root. `confined`: it may not
-    look into other processes, as root neither.
+    `processes` counts all processes of the user, as the system does, and does not hold for root.
     """
 
     memory_bytes: int | None = None
     cpu_seconds: int | None = None
     file_bytes: int | None = None
     processes: int | None = None
-    confined: bool = True
-
-
-OF_A_WORKER: Final = Limits(confined=False)
-"""None; but the launcher ends what a worker leaves running, also in a session of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -519,8 +513,7 @@ def _end_all() -> None:
 
 class _Guardian:
     """A small shell that outlives us, whatever ends us, and then ends the groups that still run. It reads a pipe: what has
-    begun, what has ended, and from the pipe's end that we are gone. One for each process of ours. SIGKILL comes last:
-    until then a launcher can end what its program left in other groups."""
+    begun, what has ended, and from the pipe's end that we are gone. One for each process of ours."""
 
     _started: ClassVar[dict[int, tuple[subprocess.Popen[bytes], int]]] = {}
 
@@ -547,9 +540,6 @@ while read -r what group; do
   if [ "$what" = + ]; then left="$left$group "; continue; fi
   case "$left" in *" $group "*) left="${left%% $group *} ${left#* $group }";; esac
 done
-[ "$left" = " " ] && exit
-for group in $left; do kill -15 -"$group"; done
-sleep 1
 for group in $left; do kill -9 -"$group"; done
 """
 
@@ -572,8 +562,7 @@ def _order(limits: Limits, rules: Rules | None, program: str, argv: Sequence[str
     if limits.processes is not None:
         bounds.append(("RLIMIT_NPROC", limits.processes, limits.processes))
     ruled = None if rules is None else [rules.readable, rules.writable, rules.listable]
-    order: dict[str, object] = {"limits": bounds, "rules": ruled, "program": program, "argv": list(argv)}
-    return {**order, "confined": limits.confined}
+    return {"limits": bounds, "rules": ruled, "program": program, "argv": list(argv)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -608,9 +597,7 @@ class Program:
         own = {"HONESTONE_ARTIFACT": str(place), "HONESTONE_BRIEF": str(brief_file)}
         env = base_environment(own, pass_names=self.pass_env)
         try:
-            ended = await run(
-                self.argv, cwd=cwd, env=env, stdin=brief.encode(), timeout=self.timeout, limits=OF_A_WORKER
-            )
+            ended = await run(self.argv, cwd=cwd, env=env, stdin=brief.encode(), timeout=self.timeout)
         except NotStarted as error:
             return WorkDone(ended="crashed", message=f"it could not be started: {error.reason}")
         if ended.timed_out:
