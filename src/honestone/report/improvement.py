@@ -16,12 +16,15 @@ from msgspec.structs import replace
 from honestone.core.ballot import CHECK, Ballot, JudgeState
 from honestone.core.events import (
     BallotCast,
+    CandidateTried,
     EditProposed,
     Event,
     ImprovementStarted,
     LoopStarted,
+    Spending,
     SuiteImprovementStarted,
 )
+from honestone.core.loop.advice import advise
 from honestone.core.loop.policies import below_floor
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import LoopState, Result, Round
@@ -30,6 +33,8 @@ from honestone.core.rubric import as_written
 from honestone.core.scorecard import Line, Scorecard
 from honestone.core.spend import Spend
 from honestone.report.documents.improvement import (
+    LONGEST_WORDS,
+    AdviceDoc,
     CertificationDoc,
     DiffDoc,
     ImprovementDoc,
@@ -49,6 +54,7 @@ from honestone.report.documents.scorecard import (
     worst_states,
 )
 from honestone.report.scorecard import Facts, judge_states, points_of, scorecard_document, span_of, usage_document
+from honestone.system.drawing import line
 
 if TYPE_CHECKING:
     from honestone.core.loop.suite_loop import SuiteLoopState
@@ -69,7 +75,7 @@ def improvement_document(
     assert isinstance(started, LoopStarted)
     rubric = started.rubric_path if isinstance(started, ImprovementStarted) else None
     packed = started.packed if isinstance(started, ImprovementStarted) else None
-    stop = state.finished
+    stop, spends = state.finished, round_spends(log)
 
     def card_of(version: str) -> ScorecardDoc:
         facts = Facts(
@@ -100,10 +106,14 @@ def improvement_document(
             tolerance=to_points(state.tolerance),
             run=started.noise_run,
         ),
-        rounds=[round_document(state, *one) for one in zip(state.rounds, _proposals(log), strict=True)],
+        rounds=[
+            replace(round_document(state, entry, event), usage=usage_document(spends[entry.number]))
+            for entry, event in zip(state.rounds, _proposals(log), strict=True)
+        ],
         baseline=card_of(state.original),
         final=card_of(state.best),
         certification=_certification(state),
+        advice=_advice(state, asks_judges=isinstance(started, ImprovementStarted)),
         contract=started.contract_id,
         run=run,
         report=report,
@@ -123,6 +133,22 @@ def _panel(state: LoopState, version: str | None) -> list[Ballot]:
 
 def _proposals(log: Iterable[Event]) -> list[EditProposed]:
     return [event for event in log if isinstance(event, EditProposed)]
+
+
+def _advice(state: LoopState, *, asks_judges: bool) -> list[AdviceDoc]:
+    found = advise(state, asks_judges=asks_judges)
+    return [AdviceDoc(kind=str(one.kind), text=line(one.text), about=one.about) for one in found]
+
+
+def round_spends(log: Iterable[Event]) -> dict[int, Spend]:
+    """What each round cost, by its number: its proposals, and every look until the next round begins."""
+    rounds: dict[int, Spend] = {}
+    for event in log:
+        if isinstance(event, CandidateTried | EditProposed):
+            rounds.setdefault(event.round, Spend())
+        if rounds and isinstance(event, Spending):
+            rounds[max(rounds)].join(event.spend)
+    return rounds
 
 
 def _spend_on(log: Iterable[Event], version: str) -> Spend:
@@ -147,22 +173,32 @@ def round_document(state: LoopState, entry: Round, event: EditProposed) -> Round
         score_before=points_of(before.score),
         score_after=points_of(after.score) if after else None,
         interval_after=span_of(after.low, after.high) if after else None,
-        criteria=_moves(before, after) if after else [],
+        criteria=_moves(before, after, state.tolerance) if after else [],
         judges=judge_states(ballots),
         diff=convert(event.diff, DiffDoc | None),
         version=entry.version,
         floor_violations=sorted(below_floor(after)) if after and not entry.is_open else [],
         flags=list(after.flags) if after else [],
+        within_noise=after is not None and after.voters is not None and _is_noise(before, after, state.tolerance),
+        said=line(entry.message, LONGEST_WORDS) if entry.message else None,
     )
 
 
-def _moves(before: Scorecard, after: Scorecard) -> list[MoveDoc]:
+def _is_noise(before: Scorecard | Line, after: Scorecard | Line, tolerance: Fraction) -> bool:
+    """Whether a score moved, and by less than the noise."""
+    if before.score is None or after.score is None:
+        return False
+    return 0 < abs(after.score - before.score) < tolerance
+
+
+def _moves(before: Scorecard, after: Scorecard, tolerance: Fraction) -> list[MoveDoc]:
     return [
         MoveDoc(
             id=new.criterion.id,
             before=points_of(old.score),
             after=points_of(new.score),
             by_judge={judge: to_points(score) for judge, score in new.by_judge.items()},
+            within_noise=not new.only_checks and _is_noise(old, new, tolerance),
         )
         for old, new in zip(before.lines, after.lines, strict=True)
     ]

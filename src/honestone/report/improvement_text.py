@@ -46,6 +46,7 @@ def improvement_text(doc: ImprovementDoc, style: Style = PLAIN) -> str:
         *(findings(card.criteria, style) if card else []),
         card_remarks(card, style, doc.last_flags) if card else [],
         judge_table(card.judges if card else [], style),
+        _advice(doc, style),
         _footer(doc, style),
     ]
     return style.finish(join_sections(sections))
@@ -199,7 +200,15 @@ def _rounds(doc: ImprovementDoc, style: Style) -> list[str]:
     size = max((width(_focus(one)) for one in doc.rounds), default=0)
     lines = [style.paint("Rounds", "bold")] if doc.rounds else []
     for one in doc.rounds:
-        lines += _round_lines(one, style, size)
+        lines += _round_lines(one, style, size, story=True)
+    return lines
+
+
+def _advice(doc: ImprovementDoc, style: Style) -> list[str]:
+    lines = [style.paint("What would help", "bold")] if doc.advice else []
+    bullet = style.glyph("dot")
+    for one in doc.advice:
+        lines += wrap(line(one.text), style.columns, first=f"  {bullet} ", rest="    ")
     return lines
 
 
@@ -207,10 +216,11 @@ def _focus(one: RoundDoc) -> str:
     return ", ".join(map(line, one.focus))
 
 
-def _round_lines(one: RoundDoc, style: Style, size: int = 0) -> list[str]:
+def _round_lines(one: RoundDoc, style: Style, size: int = 0, *, story: bool = False) -> list[str]:
     """`✓ 2  reproducible  accepted  40.0 → 60.0  +12 -3`, and below it why, and which judges were gone.
 
-    `size` is the width of the widest focus, so that rounds are in columns where there is room.
+    `size` is the width of the widest focus, so that rounds are in columns where there is room. `story`: also what moved,
+    what the worker said and what it cost.
     """
     glyph, look = _ROUND_LOOKS["gain" if one.is_gain else one.decision]
     glyph = style.paint(style.glyph(glyph), look)
@@ -228,7 +238,8 @@ def _round_lines(one: RoundDoc, style: Style, size: int = 0) -> list[str]:
         lines = [f"{start}{style.paint(focus, 'cyan')}  {said}"]
     else:
         lines = [start + style.paint(focus, "cyan"), *wrap(said, style.columns, first=" " * 8)]
-    for told in one.remarks:
+    told_below = [*one.remarks, *(one.story(style.glyph("arrow")) if story else [])]
+    for told in told_below:
         below = wrap(told, style.columns, first=" " * 8, most=3, more=style.glyph("more"))
         lines += [style.paint(text, "dim") for text in below]
     return lines

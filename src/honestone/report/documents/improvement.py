@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
-from honestone.core.numbers import change
+from honestone.core.numbers import change, percent, points
 from honestone.report.documents.scorecard import (
     ArtifactDoc,
     JudgeDoc,
@@ -30,18 +30,31 @@ BREAKERS: Final = {
 """The results that end a loop short of its goal, and what tripped."""
 
 
+LONGEST_WORDS: Final = 300
+"""Characters of what a worker said that a report keeps."""
+
+
 class MoveDoc(Struct, frozen=True, kw_only=True):
-    """How one criterion moved in a round."""
+    """How one criterion moved in a round.
+
+    `within_noise`: it moved, by less than `noise.tolerance`, and judges marked it
+    """
 
     id: str
     before: float | None = None
     after: float | None = None
     by_judge: dict[str, float | None] = {}
+    within_noise: bool = False
 
     @property
     def by(self) -> str:
         """The change in points; empty where one score is not known."""
         return change(self.before, self.after)
+
+    def words(self, arrow: str = "→") -> str:
+        """`tone 40.0 → 41.0 (+1.0, within noise)`."""
+        told = ", ".join(part for part in (self.by, "within noise" if self.within_noise else "") if part)
+        return f"{line(self.id)} {points(self.before)} {arrow} {points(self.after)}" + (f" ({told})" if told else "")
 
 
 class DiffDoc(Struct, frozen=True, kw_only=True):
@@ -67,6 +80,9 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
     `score_before`, `score_after`, `interval_after`: the overall score; `null` when a mark is missing
     `criteria`, `judges`, `flags`, `floor_violations`: how each criterion moved, judge states, flags, criteria below a floor
     `diff`, `version`: lines added and removed; the digest of the new bytes
+    `within_noise`: the overall score moved, by less than `noise.tolerance`, and judges marked it
+    `said`, `usage`: the worker's own last words, shortened; what the round cost
+    `probability`: of the contract being met by its version, 0-1; `null` where the policy knows none
     `candidate`, `candidates`: over a suite, which of the candidates was taken, and what came of each
     """
 
@@ -85,6 +101,10 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
     version: str | None = None
     floor_violations: list[str] = []
     flags: list[str] = []
+    within_noise: bool = False
+    said: str | None = None
+    usage: UsageDoc | None = None
+    probability: float | None = None
     candidate: object = UNSET
     candidates: object = UNSET
 
@@ -128,6 +148,35 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
     @property
     def diff_words(self) -> str:
         return self.diff.words if self.diff else ""
+
+    @property
+    def said_words(self) -> str:
+        """What the worker said, in quotes, where the outcome does not say it already."""
+        said = line(self.said or "")
+        return f'the worker: "{said}"' if said and said not in line(self.outcome_detail or "") else ""
+
+    def moved_words(self, arrow: str = "→") -> str:
+        """Every criterion that moved; how many did not."""
+        if not self.criteria:
+            return ""
+        moved = [one.words(arrow) for one in self.criteria if one.by not in ("", "0.0")]
+        still = sum(one.by == "0.0" for one in self.criteria)
+        told = "; ".join(moved) or "no criterion moved"
+        return f"{told}; {still} as before" if moved and still else told
+
+    @property
+    def _open_words(self) -> str:
+        low, high = self.interval_after or (None, None)
+        if self.score_after is None or low == high:
+            return ""
+        return f"with the votes that did not come, the score is from {points(low)} to {points(high)}"
+
+    def story(self, arrow: str = "→") -> list[str]:
+        """What moved, how sure the policy is, what the worker said and what it cost: a line each."""
+        noise = "the score moved within noise" if self.within_noise else self._open_words
+        sure = "" if self.probability is None else f"{percent(self.probability)} sure that the contract is met"
+        spent = f"spent {', '.join(self.usage.words())}" if self.usage else ""
+        return [told for told in (self.moved_words(arrow), noise, sure, self.said_words, spent) if told]
 
 
 class WitnessDoc(Struct, frozen=True, kw_only=True):
@@ -207,6 +256,18 @@ class LoopSuiteDoc(Struct, frozen=True, kw_only=True):
     dialect: str | None = None
 
 
+class AdviceDoc(Struct, frozen=True, kw_only=True):
+    """What would help a run that did not reach its goal.
+
+    `kind`: `budget`, `rounds`, `item` (a clearer one), `judge` (a better one), `worker` (another) or `person`
+    `about`: the option, judge, criterion, `CRITERION/ITEM` or file that it is about; `null` for the run as a whole
+    """
+
+    kind: str
+    text: str = ""
+    about: str | None = None
+
+
 class ImprovementDoc(Struct, frozen=True, kw_only=True):
     """One run of the loop.
 
@@ -219,6 +280,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     `rounds`: what was tried, and what came of it
     `baseline`, `final`: scorecards of the original and of the best version
     `certification`: the held-out judges, what each said, and `ok`
+    `advice`: what would help next, the most decisive first; empty for a run that passed or has not ended
     `contract`, `run`, `report`: the contract id; the run to `show`; the Markdown report that was saved
     `deliver`: what was to be delivered: the `best` version, or only one that `passed`
     `delivered`, `output`, `undone`: the version that was delivered; where, if not in place; whether `undo` took it back
@@ -245,6 +307,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     baseline: ScorecardDoc | None = None
     final: ScorecardDoc | None = None
     certification: CertificationDoc = CertificationDoc()
+    advice: list[AdviceDoc] = []
     contract: str = ""
     run: str | None = None
     report: str | None = None
