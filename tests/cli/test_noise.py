@@ -184,3 +184,48 @@ def test_an_improvement_shows_the_noise_it_went_by(desk: Desk) -> None:
     for form in ("text", "markdown", "html"):
         page = " ".join(desk.run("show", "last", "--format", form).out.split())
         assert "points are noise here (measured in run" in page and noise["run"] in page
+
+
+SUITE = """\
+suite: 1
+rubric: {file: r.yaml}
+cases:
+  - {id: near, input: a text that is near}
+  - {id: far, input: a text that is far}
+"""
+
+
+def test_suites_and_comparisons_say_which_differences_are_noise(desk: Desk) -> None:
+    """Of cases whose rubric was measured with these judges: the reports of the run, a baseline's, and `compare`."""
+    prepared(desk)
+    desk.file("s.yaml", SUITE)
+    target = desk.file("t.py", "import sys; print(sys.stdin.read(), open('version.txt').read())\n")
+    judge = desk.judge(
+        "judge",
+        "known = {'near one': 70, 'near two': 71, 'far one': 80, 'far two': 20}\n"
+        "words = ' '.join((request['output'] or '').split()[-2:])\n"
+        "v = known[words] if words else [60, 70, 65][sum(1 for _ in open(LOG)) % 3]\n"
+        "print(json.dumps({'criteria': {'depth': {'score': v}}}))\n",
+    )
+    words = ("eval", "s.yaml", "--target", f"cmd:python3 {target.name}", "--judge", judge.spec, "-q")
+    desk.file("version.txt", "one")
+    first = desk.run(*words, "--json").json
+    assert "noise" not in first["cases"][0]
+    noise = desk.run("noise", "a.md", "--rubric", "r.yaml", "--judge", judge.spec, "-n", "3", "--json").json
+    known = {"from": "noise", "tolerance": pytest.approx(noise["tolerance"]), "run": noise["run"]}
+    desk.file("version.txt", "two")
+    second = desk.run(*words, "--baseline", first["run"], "--json").json
+    assert [case["noise"] for case in second["cases"]] == [known, known]
+    assert [case["noise"] for case in second["comparison"]["cases"]] == [known, known]
+    for form in ("text", "markdown", "html"):
+        page = " ".join(desk.run("show", second["run"], "--format", form).out.split())
+        assert "points are noise here (measured in run" in page and noise["run"] in page
+        assert page.count("within noise") >= 1
+        page = " ".join(desk.run("compare", first["run"], second["run"], "--format", form).out.split())
+        assert page.count("within noise") >= 1 and "−60.0, within noise" not in page and noise["run"] in page
+    assert [case["noise"] for case in desk.run("compare", first["run"], second["run"], "--json").json["cases"]] == [
+        known
+    ] * 2
+    other = desk.judge("other", "print(json.dumps({'criteria': {'depth': {'score': 50}}}))")
+    found = desk.run("eval", "s.yaml", "--target", f"cmd:python3 {target.name}", "--judge", other.spec, "--json").json
+    assert "noise" not in found["cases"][0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,9 +11,11 @@ from honestone.app.loop import run_interruptibly
 from honestone.app.measuring import Measured, limits_of, refuse_repeat, stop_at_limit
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import CHECK, Ballot
+from honestone.core.contract import digest_json
 from honestone.core.errors import CouldNotJudge, UsageError
-from honestone.core.events import Event, LookTaken, NoiseStarted, RunFinished, total_spend
+from honestone.core.events import Event, LookTaken, NoiseStarted, RunFinished, SuiteStarted, total_spend
 from honestone.core.numbers import to_points
+from honestone.core.rubric import Rubric, to_plain
 from honestone.core.scorecard import Outcome, Scorecard, Scorer, judge_gate
 from honestone.core.spend import Meter
 from honestone.core.statistics.noise import Spread, flip_rate, spread_of, tolerance_of
@@ -164,6 +166,41 @@ def noise_on_record(store: Store, contract: str) -> KnownNoiseDoc | None:
     if found is None or found.tolerance is None:
         return None
     return KnownNoiseDoc(origin="noise", tolerance=found.tolerance, run=found.run)
+
+
+def noise_of_cases(store: Store, started: SuiteStarted) -> dict[str, KnownNoiseDoc]:
+    """The same for the cases of a suite, by id: those whose criteria were measured with the same judges, asked in the same
+    way. What a target adds to it is not known."""
+    if not started.panel:
+        return {}
+    found: dict[str, KnownNoiseDoc] = {}
+    for info in store.runs():
+        if info.kind != NoiseStarted.kind or info.result != "measured":
+            continue
+        log = store.events(info.id)
+        first = log[0]
+        assert isinstance(first, NoiseStarted)
+        criteria = _criteria(first.rubric)
+        tolerance = noise_document(log, run=info.id).tolerance
+        if tolerance is not None and criteria not in found and _judging(first.contract) == _judging(started.contract):
+            found[criteria] = KnownNoiseDoc(origin="noise", tolerance=tolerance, run=info.id)
+    if not found:
+        return {}
+    known = {key: found.get(_criteria(rubric)) for key, rubric in started.rubrics.items()}
+    return {case.id: noise for case in started.cases if (noise := known[case.rubric]) is not None}
+
+
+def _criteria(rubric: Rubric) -> str:
+    """Equal for rubrics that ask and weigh the same; bars are not part of a score."""
+    return digest_json(to_plain(rubric)["criteria"])
+
+
+def _judging(contract: Mapping[str, object]) -> str:
+    """Who judges and how they are asked, of the contract of a rubric or of a suite."""
+    options = contract.get("options")
+    assert isinstance(options, Mapping)
+    asked = {name: options.get(name) for name in ("evidence", "ask", "pack")}
+    return digest_json([contract.get(name) for name in ("scoring", "judges", "rule")] + [asked])
 
 
 def known_noise(store: Store, contract: str) -> NoiseDoc | None:

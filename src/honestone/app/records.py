@@ -39,10 +39,12 @@ class RunRecord:
             yield document if noise is None else replace(document, noise=noise)
 
     def suite_report(self) -> SuiteReportDoc:
+        from honestone.app.noise import noise_of_cases
         from honestone.core.suite.record import read_record
         from honestone.report.suite import suite_document
 
-        return suite_document(read_record(self.store.events(self.info.id), run=self.info.id))
+        record = read_record(self.store.events(self.info.id), run=self.info.id)
+        return suite_document(record, noise_of_cases(self.store, record.started))
 
     def table(self) -> TableDoc:
         from honestone.app.suites.columns import read_table

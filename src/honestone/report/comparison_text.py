@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Final
 
-from honestone.core.numbers import Number, change_words, exact, percent, points
+from honestone.core.numbers import Number, exact, percent, points
 from honestone.report.documents.scorecard import verdict_words
 from honestone.report.documents.suite import ComparedCaseDoc, ComparisonDoc, TrendDoc, TrendRunDoc
 from honestone.report.excerpts import excerpt
@@ -40,7 +40,7 @@ def comparison_text(doc: ComparisonDoc, style: Style = PLAIN) -> str:
     head = style.paint(f"{style.glyph(glyph)} {verdict_words(doc.verdict)}", look, "bold")
     sides = f"{line(doc.baseline or '')} {style.glyph('arrow')} {line(doc.candidate or '')}"
     lines = [f"{head}  {sides}", *bullet_lines(map(line, doc.reasons), style), "", *comparison_lines(doc, style)]
-    return style.finish(lines + changed_lines(doc, style) + bullet_lines(map(line, doc.notes), style, indent=""))
+    return style.finish(lines + changed_lines(doc, style) + bullet_lines(map(line, doc.remarks), style, indent=""))
 
 
 def comparison_lines(
@@ -71,7 +71,7 @@ def _case_lines(changed: Sequence[ComparedCaseDoc], style: Style) -> list[str]:
     for number, case in enumerate(shown):
         statuses = f"{case.baseline.status} {arrow} {case.candidate.status}"
         scores = f"{points(case.baseline.score)} {arrow} {points(case.candidate.score)}"
-        by = f"  {change_words(case.delta, style.glyph('minus'))}" if case.delta is not None else ""
+        by = f"  {case.by_words(style.glyph('minus'))}".rstrip()
         name = pad(cut_middle(line(case.id), size, more), size)
         told = f"  {name}  {pad(statuses, 21, more=more)}  {scores}{by}"
         is_wide = width(told) > style.columns

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
+from typing import TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -21,7 +23,14 @@ from honestone.core.suite.case import AttemptRule
 from honestone.core.suite.comparison import CasePair, CaseSide, RunComparison
 from honestone.core.suite.record import CaseRecord, RunSummary, SuiteRecord
 from honestone.report.documents import JsonDocument, fields_of, plain
-from honestone.report.documents.scorecard import ArtifactDoc, CriterionDoc, JudgeDoc, UsageDoc, worst_states
+from honestone.report.documents.scorecard import (
+    ArtifactDoc,
+    CriterionDoc,
+    JudgeDoc,
+    KnownNoiseDoc,
+    UsageDoc,
+    worst_states,
+)
 from honestone.report.documents.suite import (
     MEANINGS,
     AttemptDoc,
@@ -46,11 +55,13 @@ from honestone.report.scorecard import (
     usage_document,
 )
 
+Noisy = TypeVar("Noisy", SuiteReportDoc, ComparisonDoc)
+
 # ---------------------------------------------------------------------------------------------------------- the report
 
 
-def suite_document(record: SuiteRecord) -> SuiteReportDoc:
-    """`honestone.report/1` of a run."""
+def suite_document(record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc] = MappingProxyType({})) -> SuiteReportDoc:
+    """`honestone.report/1` of a run. `noise`: what is known of that of the judges, by case."""
     started, rates, verdict = record.started, record.rates, record.own_verdict
     has_bar = record.compared is None or started.min_given
     document = SuiteReportDoc(
@@ -82,7 +93,18 @@ def suite_document(record: SuiteRecord) -> SuiteReportDoc:
     if record.compared is not None and not record.is_rescored:
         document = msgspec.convert({**plain(document), **record.compared}, SuiteReportDoc)
         document = replace(document, comparison=_with_texts(document.comparison or None, record))
-    return replace(document, cases=[case_document(one, started.artifact) for one in record.cases.values()])
+    cases = [case_document(one, started.artifact) for one in record.cases.values()]
+    return with_noise(replace(document, cases=cases), noise)
+
+
+def with_noise(document: Noisy, noise: Mapping[str, KnownNoiseDoc]) -> Noisy:
+    """A report or a comparison whose cases say what of their scores is noise."""
+    if not noise:
+        return document
+    document = replace(document, cases=[replace(one, noise=noise.get(one.id, UNSET)) for one in document.cases])
+    if isinstance(document, SuiteReportDoc) and document.comparison:
+        return replace(document, comparison=with_noise(document.comparison, noise))
+    return document
 
 
 def suite_usage(record: SuiteRecord) -> UsageDoc:

@@ -26,7 +26,7 @@ def suite_text(doc: SuiteReportDoc, style: Style = PLAIN) -> str:
         [doc.name, *(f"  {pad(name, 8)}  {told}" for name, told in doc.source_words)],
         _case_lines(doc, style),
         judge_table(doc.judge_states, style),
-        remarks(doc.shared_flags, doc.notes, style),
+        remarks(doc.shared_flags, doc.remarks, style),
         _comparison(doc, style),
         _summary(doc, style),
     ]

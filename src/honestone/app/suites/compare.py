@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from honestone.app.noise import noise_of_cases
 from honestone.app.results import DocumentResult
 from honestone.app.suites.subject import find_run_summary, read_report
 from honestone.app.workspace import Workspace
 from honestone.core.contract import differences
 from honestone.core.errors import ContractMismatch, StoreError, UsageError
-from honestone.core.events import Started
+from honestone.core.events import Started, SuiteStarted
 from honestone.core.scorecard import Outcome, Verdict
 from honestone.core.suite.comparison import COMPARE_GATES, GATES, RunComparison, compare, judge_comparison
 from honestone.core.suite.record import RunSummary
 from honestone.ports import Store
 from honestone.report.documents import JsonDocument, plain
+from honestone.report.documents.scorecard import KnownNoiseDoc
 from honestone.report.documents.suite import ComparedCaseDoc, ComparisonDoc, TrendDoc
-from honestone.report.suite import comparison_document, trend_document
+from honestone.report.suite import comparison_document, trend_document, with_noise
 from honestone.system.drawing import count
 
 
@@ -141,6 +143,7 @@ def compare_runs(workspace: Workspace, request: CompareRequest) -> ComparisonDoc
     with workspace.open_store() as store:
         before, after = (_summary(workspace, store, side) for side in (request.baseline, request.candidate))
         contracts = _contracts(store, before, after)
+        noise = _noise(store, after)
     comparison = compare_summaries(
         before,
         after,
@@ -149,7 +152,7 @@ def compare_runs(workspace: Workspace, request: CompareRequest) -> ComparisonDoc
         require_improvement=request.require_improvement,
         contracts=contracts,
     )
-    return comparison_document(comparison)
+    return with_noise(comparison_document(comparison), noise)
 
 
 def trend(workspace: Workspace, runs: Sequence[str]) -> TrendDoc:
@@ -174,6 +177,15 @@ def _summary(workspace: Workspace, store: Store, side: str | Path | JsonDocument
         f"`{name}` is {'a file, but not a saved report' if is_file else 'neither a run nor a saved report'}",
         hint="`honestone runs` lists runs; `honestone eval SUITE --json > report.json` saves one",
     )
+
+
+def _noise(store: Store, run: RunSummary) -> dict[str, KnownNoiseDoc]:
+    """Of the cases of a run that is in this store."""
+    try:
+        first = next(store.iter_events(store.find_run(run.run or "").id))
+    except StoreError:
+        return {}
+    return noise_of_cases(store, first) if isinstance(first, SuiteStarted) else {}
 
 
 def _contracts(

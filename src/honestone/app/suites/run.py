@@ -18,6 +18,7 @@ import msgspec
 
 from honestone.app.judging_options import make_panel, oldest_reply
 from honestone.app.loop import run_interruptibly
+from honestone.app.noise import noise_of_cases
 from honestone.app.results import DocumentResult
 from honestone.app.suites.columns import last_columns
 from honestone.app.suites.compare import compare_summaries
@@ -41,6 +42,7 @@ from honestone.engine.panel import Evaluator, Panel
 from honestone.engine.suites import KnownOutputs, SuiteRun
 from honestone.ports import Observer, RunInfo, Store
 from honestone.report.documents import JsonDocument, plain
+from honestone.report.documents.scorecard import KnownNoiseDoc
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
 from honestone.report.misses import why
 from honestone.report.suite import baseline_fields, kept_comparison, suite_document, suite_flags, suite_usage, usage_of
@@ -566,6 +568,7 @@ class SuiteResult(DocumentResult):
 
     heads = ("case", "status", "score", "output", "reason")
     record: SuiteRecord
+    noise: Mapping[str, KnownNoiseDoc] = field(default_factory=dict)
 
     @property
     def verdict(self) -> str:
@@ -597,7 +600,7 @@ class SuiteResult(DocumentResult):
     @cached_property
     def report(self) -> SuiteReportDoc:
         """`honestone.report/1`."""
-        return suite_document(self.record)
+        return suite_document(self.record, self.noise)
 
     @cached_property
     def document(self) -> JsonDocument:
@@ -613,32 +616,29 @@ def evaluate_suite(workspace: Workspace, request: SuiteRequest, observer: Observ
 def run_suite(plan: SuitePlan, observer: Observer) -> SuiteResult:
     """Raises UsageError for a baseline that cannot be, and while the same suite is being run; Interrupted."""
     with plan.workspace.open_store() as store:
-        baseline = _baseline_of(plan, store)
-        if baseline is not None and baseline.subject is not None:
-            _require_two_sides(plan)
-        if plan.subject.is_isolated:
-            return SuiteResult(record=SkillRun(plan=plan, store=store, observer=observer).to_end(baseline))
-        if baseline is not None and baseline.is_same:
-            plan = plan.with_note(
-                f"{plan.subject.path} is the same at {baseline.name}: its run is compared with itself"
-            )
-        sides = 2 if baseline is not None and baseline.subject is not None else 1
-        for note in (
-            suite_cost(plan, sides),
-            *plan.contacts,
-            *plan.doubts,
-            *plan.notes,
-            *judge_again({"": plan}, store),
-        ):
-            observer.note(note)
-        if baseline is not None and baseline.subject is not None:
-            return SuiteResult(record=_run_both(plan, store, observer, baseline, baseline.subject))
-        side = _open(plan, store, observer, plan.subject)
-        side.work_to_end()
-        if baseline is None:
-            return SuiteResult(record=side.finish())
-        before = baseline.summary or summary_of(side.record)
-        return SuiteResult(record=side.finish(_compared_runs(plan, side.record, before, baseline.name)))
+        record = _run_to_end(plan, store, observer)
+        return SuiteResult(record=record, noise=noise_of_cases(store, record.started))
+
+
+def _run_to_end(plan: SuitePlan, store: Store, observer: Observer) -> SuiteRecord:
+    baseline = _baseline_of(plan, store)
+    if baseline is not None and baseline.subject is not None:
+        _require_two_sides(plan)
+    if plan.subject.is_isolated:
+        return SkillRun(plan=plan, store=store, observer=observer).to_end(baseline)
+    if baseline is not None and baseline.is_same:
+        plan = plan.with_note(f"{plan.subject.path} is the same at {baseline.name}: its run is compared with itself")
+    sides = 2 if baseline is not None and baseline.subject is not None else 1
+    for note in (suite_cost(plan, sides), *plan.contacts, *plan.doubts, *plan.notes, *judge_again({"": plan}, store)):
+        observer.note(note)
+    if baseline is not None and baseline.subject is not None:
+        return _run_both(plan, store, observer, baseline, baseline.subject)
+    side = _open(plan, store, observer, plan.subject)
+    side.work_to_end()
+    if baseline is None:
+        return side.finish()
+    before = baseline.summary or summary_of(side.record)
+    return side.finish(_compared_runs(plan, side.record, before, baseline.name))
 
 
 def judge_again(plans: Mapping[str, SuitePlan], store: Store) -> list[str]:

@@ -6,7 +6,7 @@ Scores are points (0-100), rates and their differences 0-1; never rounded.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias
 
@@ -28,6 +28,7 @@ from honestone.report.documents.scorecard import (
     EvidenceShareDoc,
     ItemDoc,
     JudgeDoc,
+    KnownNoiseDoc,
     RescoredDoc,
     UsageDoc,
     items_of,
@@ -111,6 +112,7 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     `output`, `error`: what came out; why nothing did
     `diff`, `trace`: what the target changed in the workspace; what it says of its run (tokens, tool calls)
     `tags`, `split`: as written, or the hash's split
+    `noise`: which changes of the score are noise of the judges, where `honestone noise` has measured its rubric with them
     `unstable`, `duration_ms`: attempts disagree; time in the target, all attempts
     `contract`: of the case: rubric, input, reference, workspace, attempts
     """
@@ -144,6 +146,7 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     trace: TraceDoc | None = None
     tags: list[str] = []
     split: str | None = None
+    noise: KnownNoiseDoc | UnsetType = UNSET
 
     @property
     def name(self) -> str:
@@ -227,6 +230,7 @@ class ComparedCaseDoc(Struct, frozen=True, kw_only=True):
     `input`: what the target got
     `delta`: in points, `null` when a score is not known
     `unstable`: the attempts disagree on a side
+    `noise`: which differences are noise of the judges, where `honestone noise` has measured the rubric with them
     """
 
     id: str
@@ -235,10 +239,18 @@ class ComparedCaseDoc(Struct, frozen=True, kw_only=True):
     candidate: SideDoc
     delta: float | None = None
     unstable: bool = False
+    noise: KnownNoiseDoc | UnsetType = UNSET
 
     @property
     def has_turned(self) -> bool:
         return self.baseline.status != self.candidate.status
+
+    def by_words(self, minus: str = "−") -> str:
+        """`+1.0, within noise`; empty where a score is not known."""
+        if self.delta is None:
+            return ""
+        is_noise = self.delta and self.noise and self.noise.holds(self.baseline.score, self.candidate.score)
+        return change_words(self.delta, minus) + (", within noise" if is_noise else "")
 
 
 class ComparisonDoc(Struct, frozen=True, kw_only=True):
@@ -278,6 +290,10 @@ class ComparisonDoc(Struct, frozen=True, kw_only=True):
     unstable: list[str] = []
     notes: list[str] = []
     cases: list[ComparedCaseDoc] = []
+
+    @property
+    def remarks(self) -> list[str]:
+        return [*self.notes, *noise_words(self.cases)]
 
     @property
     def named(self) -> list[tuple[str, str, list[str]]]:
@@ -538,6 +554,11 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
         return list(dict.fromkeys([*self.flags, *sorted(common)]))
 
     @property
+    def remarks(self) -> list[str]:
+        """Notes, and what of the scores is noise."""
+        return [*self.notes, *noise_words(self.cases)]
+
+    @property
     def unstable_names(self) -> list[str]:
         """Cases whose attempts disagree."""
         return [case.name for case in self.cases if case.unstable]
@@ -600,6 +621,11 @@ class TrendDoc(Struct, frozen=True, kw_only=True):
 def counts_words(counts: Mapping[str, int]) -> list[str]:
     """`["2 passed", "1 failed"]`; the first always, the others where there are some."""
     return [f"{counts[status]:,} {status}" for status in STATUSES if counts[status] or status == "passed"]
+
+
+def noise_words(cases: Iterable[CaseDoc | ComparedCaseDoc]) -> list[str]:
+    """What is known of the noise, once for each rubric that was measured."""
+    return list(dict.fromkeys(f"noise: for a case, {case.noise.words}" for case in cases if case.noise))
 
 
 def text_of(value: object) -> str:
