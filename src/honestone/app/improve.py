@@ -40,7 +40,7 @@ from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import Event
 from honestone.core.json_value import JsonObject
 from honestone.core.loop import suite_loop
-from honestone.core.loop.named import POLICIES, policy_named
+from honestone.core.loop.named import BY_BELIEF, POLICIES, policy_named
 from honestone.core.loop.policies import fixes_for
 from honestone.core.loop.state import LoopLimits, LoopState, Result, Round, exit_code
 from honestone.core.loop.suite_loop import STEERING, TEST, TRAIN, VAL, KeepWhatHelps, Splits, SuiteLoopState
@@ -193,6 +193,7 @@ def prepare(
         # Its state is a LoopState too; what needs more of it comes from the same plan.
         return cast(LoopPlan[LoopState], prepare_suite(workspace, request, observer))
     rubric = _read_rubric(workspace, request, observer)
+    request = _with_policy(request, rubric.rubric)
     place = loop.find_place(request, workspace, workspace.path(request.artifact), rubric.exclude)
     loaded = rubric.load(request.artifact)
     rubric.preflight(loaded.version)
@@ -341,8 +342,14 @@ def _find_judges(request: ImprovementRequest, rubric: RubricPlan, context: Adapt
     fallback = own if panel else None
     panel = panel or ((own,) if own else ())
     require_apart(panel, holdouts)
+    if request.policy in BY_BELIEF:  # It draws as many looks of a judge as it needs.
+        panel, holdouts = _once(panel), _once(holdouts)
     is_automatic = bool(holdouts) and not request.holdouts
     return _Judges(panel=panel, fallback=fallback, holdouts=holdouts, is_automatic=is_automatic)
+
+
+def _once(seats: Seats) -> Seats:
+    return tuple(seat for seat in seats if seat.draw_of is None)
 
 
 def _self_seat(worker: object, context: AdapterContext) -> Seat:
@@ -364,6 +371,13 @@ def _fixes(rubric: Rubric) -> tuple[str, ...]:
 _HELD_OUT = "{judge} does not steer and is kept to certify; name another with --holdout, or `--holdout none`"
 _RULE = "over a suite a change is kept when val did not fall, and train or val rose"
 _HINT = "--worker cmd:COMMAND, or a model or an agent CLI"
+
+
+def _with_policy(request: ImprovementRequest, rubric: Rubric) -> ImprovementRequest:
+    """Beliefs are about the noise of judges, of which code has none. The worker's own model stands in for a panel that
+    failed as a whole, and a belief asks one judge at a time."""
+    has_beliefs = rubric.asks_judges and not request.self_judge
+    return request if has_beliefs or request.policy not in BY_BELIEF else replace(request, policy="keep-best")
 
 
 def _known_noise(workspace: Workspace, contracts: Sequence[Contract]) -> NoiseDoc | None:

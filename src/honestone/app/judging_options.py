@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypedDict, Unpack
 
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Version
@@ -25,8 +25,22 @@ if TYPE_CHECKING:
     from honestone.ports import Settings
 
 
-EFFORTS: Final = {"quick": (1, 1, 3), "standard": (3, 1, 5), "thorough": (3, 2, 8)}
-"""Judges found when none is named, looks per judge, rounds."""
+class Effort(NamedTuple):
+    """Judges found when none is named, looks per judge, rounds; rounds and judge calls of a policy that decides by belief:
+    it looks once at most versions, and draws further looks as it needs them."""
+
+    judges: int
+    looks: int
+    rounds: int
+    belief_rounds: int
+    belief_calls: int
+
+
+EFFORTS: Final = {
+    "quick": Effort(1, 1, 3, 8, 16),
+    "standard": Effort(3, 1, 5, 16, 30),
+    "thorough": Effort(3, 2, 8, 24, 60),
+}
 A_DAY: Final = 24 * 60
 """In minutes: the time limit of a run that no one limited."""
 
@@ -111,7 +125,7 @@ class JudgingOptions:
 
     @property
     def looks(self) -> int:
-        return self.repeat or EFFORTS[self.effort][1]
+        return self.repeat or EFFORTS[self.effort].looks
 
     def meter(self, settings: Settings, *, calls: float, minutes: float = A_DAY) -> Meter:
         """The limits of a run: the option, else the settings, else these `calls` and `minutes`; money has no default."""
@@ -238,7 +252,7 @@ def choose_judges(options: JudgingOptions, rubric: Rubric, workspace: Workspace)
 
     # Judges of the settings are found where they are trusted; whoever may run no command is given none of them.
     settings = workspace.settings if workspace.allows_commands else replace(workspace.settings, judges={})
-    found = ready_judges(settings, limit=EFFORTS[options.effort][0])
+    found = ready_judges(settings, limit=EFFORTS[options.effort].judges)
     if not found:
         rows = [
             f"  {row.name}: {row.found}" + (f"; get it: {row.hint}" if row.hint else "") for row in survey(settings)

@@ -26,6 +26,7 @@ from honestone.core.artifact import Entry, Version
 from honestone.core.contract import differences, digest_json
 from honestone.core.errors import ContractMismatch, Interrupted, UsageError
 from honestone.core.events import Event, LoopStarted, RunFinished, Started, StartedArtifact, total_spend
+from honestone.core.loop.named import BY_BELIEF
 from honestone.core.loop.proposal import MAX_DIFF, MAX_GROWTH
 from honestone.core.loop.state import LoopLimits, Policy, Result, S, Stop, fold
 from honestone.core.rubric import Check, Rubric
@@ -348,11 +349,17 @@ class ImprovementRequest:
 
 
 def loop_limits(request: ImprovementRequest, workspace: Workspace, calls: Callable[[int], int]) -> LoopLimits:
-    """The options before the settings before the effort's rounds and the `calls` that so many rounds need."""
-    settings = workspace.settings
-    rounds = int(limit(request.rounds, settings, "rounds", EFFORTS[request.judging.effort][2]))
-    meter = request.judging.meter(settings, calls=calls(rounds), minutes=MINUTES)
-    return LoopLimits(rounds=rounds, calls=meter.calls, minutes=meter.minutes, usd=meter.usd)
+    """The options before the settings before the effort's rounds and the `calls` that so many rounds need.
+
+    A policy that decides by belief ends by what it believes and not by rounds without progress.
+    """
+    settings, effort = workspace.settings, EFFORTS[request.judging.effort]
+    by_belief = request.policy in BY_BELIEF
+    usual = effort.belief_rounds if by_belief else effort.rounds
+    rounds = int(limit(request.rounds, settings, "rounds", usual))
+    meter = request.judging.meter(settings, calls=effort.belief_calls if by_belief else calls(rounds), minutes=MINUTES)
+    found = LoopLimits(rounds=rounds, calls=meter.calls, minutes=meter.minutes, usd=meter.usd)
+    return replace(found, patience=rounds) if by_belief else found
 
 
 def limits_in_words(limits: LoopLimits, more: str = "") -> str:

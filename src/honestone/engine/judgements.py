@@ -85,7 +85,7 @@ class PanelJudgement(Judgement[LoopState]):
         return await self._evaluator.panel.consult(question, asked)
 
     def brief(self, loop: LoopRunner[LoopState], action: Propose, place: Path, candidate: int) -> Brief:
-        card = loop.state.card(action.base)
+        card = loop.state.brief_card(action.base)
         line = card.line(action.focus[0])
         text = write_brief(
             card,

@@ -128,7 +128,7 @@ def improvement_document(
 
 
 def _panel(state: LoopState, version: str | None) -> list[Ballot]:
-    return list(state.ballots.get((version or "", "panel"), {}).values())
+    return state.votes_on(version or "")
 
 
 def _proposals(log: Iterable[Event]) -> list[EditProposed]:

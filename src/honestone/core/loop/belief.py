@@ -32,12 +32,8 @@ from honestone.core.loop.state import (
     why_no_marks,
 )
 from honestone.core.rubric import Key
-from honestone.core.scorecard import Line, Scorer
+from honestone.core.scorecard import Line, Scorecard, Scorer
 
-ROUNDS: Final = 16
-"""Rounds, and worker calls, of a run that does not say how many."""
-CALLS: Final = 30
-"""Judge calls that no run exceeds, whatever it is allowed."""
 CONSULT: Final = 0.15
 """The probability from which it is worth asking a held-out judge."""
 LOOKS_NEEDED: Final = 2
@@ -149,6 +145,21 @@ class BeliefState(LoopState):
 
     # -- looks
 
+    def votes_on(self, version: str) -> list[Ballot]:
+        """Of all that steer: without `strict` the held-out judges do, too."""
+        held_out = {} if self.strict else self.ballots.get((version, "holdout"), {})
+        return [*LoopState.votes_on(self, version), *held_out.values()]
+
+    def awaited(self, version: str) -> list[str]:
+        """None: one look is a version's due."""
+        return []
+
+    def brief_card(self, version: str) -> Scorecard:
+        """The panel's, of the version or the newest one before it that the panel looked at."""
+        while version != self.original and not self.has_judge_marks(version):
+            version = next(entry.base for entry in self.rounds if entry.version == version)
+        return self.scorer.card(LoopState.votes_on(self, version))
+
     def looks(self, version: str) -> list[Ballot]:
         """The ballots of judges on a version, those without a mark included."""
         return [
@@ -171,7 +182,7 @@ class BeliefState(LoopState):
 
     @property
     def calls_left(self) -> int:
-        return 0 if self.limit is not None else min(CALLS, self.limits.calls) - self.asked
+        return 0 if self.limit is not None else self.limits.calls - self.asked
 
     def failures(self, version: str) -> int:
         return sum(not ballot.marks for ballot in self.looks(version))
@@ -303,7 +314,7 @@ def _points(state: BeliefState, version: str) -> str:
 def _propose(state: BeliefState) -> Propose | None:
     """None: no other edit is worth its calls, or allowed."""
     limits = state.limits
-    if state.limit is not None or len(state.rounds) >= min(limits.rounds, ROUNDS) or state.stale >= limits.patience:
+    if state.limit is not None or len(state.rounds) >= limits.rounds or state.stale >= limits.patience:
         return None
     if state.needs_witness and state.calls_left - 1 < (RESERVE if state.holdouts else 0):
         return None
@@ -394,7 +405,7 @@ def _stop(state: BeliefState) -> Stop:
 def _why(state: BeliefState) -> Stop:
     if state.limit is not None:
         return Stop(result=Result.BUDGET, reason=state.limit)
-    if state.stale >= state.limits.patience or len(state.rounds) >= min(state.limits.rounds, ROUNDS):
+    if state.stale >= state.limits.patience or len(state.rounds) >= state.limits.rounds:
         return rounds_used_up(state)
     if _aim(state) is None:
         return Stop(result=Result.PLATEAU, reason="nothing is left to improve")

@@ -7,11 +7,13 @@ from typing import Final
 from honestone.core.loop.state import RubricPolicy
 
 POLICIES: Final = ("plain", "keep-best", "belief", "strict")
+BY_BELIEF: Final = ("belief", "strict")
+"""Those that decide by the probability that the contract is met."""
 
 
 def policy_named(name: str) -> RubricPolicy:
     """Raises KeyError for a name that is not one of POLICIES."""
-    if name in ("belief", "strict"):  # What the command line offers by name need not be loaded for that.
+    if name in BY_BELIEF:  # What the command line offers by name need not be loaded for that.
         from honestone.core.loop.belief import BELIEF, STRICT
 
         return BELIEF if name == "belief" else STRICT

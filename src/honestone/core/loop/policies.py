@@ -120,7 +120,7 @@ def write_brief(
         f"Rubric: {_one_line(title)}" if title else None,
         f"Criterion: {criterion.id}",
         f"Requirement: {_one_line(criterion.requirement)}",
-        f"Score: {show_points(line.low if line.score is None else line.score)} of 100, weight {show_points(abs(share))}% of the whole"
+        f"Score: {_score(line)}, weight {show_points(abs(share))}% of the whole"
         + (f", floor {show_bar(line.floor)}" if line.floor else ""),
         "",
         "This must not be so, but is:" if criterion.is_penalty else "Not met yet:",
@@ -145,6 +145,12 @@ def write_brief(
         "what is on disk when you are done.",
     ]
     return "\n".join(text for text in lines if text is not None) + "\n"
+
+
+def _score(line: Line) -> str:
+    if not any(item.votes for item in line.items):
+        return "not known"
+    return f"{show_points(line.low if line.score is None else line.score)} of 100"
 
 
 def rejected_tries(state: LoopState, action: Propose) -> list[Round]:

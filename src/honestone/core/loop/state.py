@@ -268,14 +268,24 @@ class LoopState:
         return tuple(judge for judge in seats if judge not in have)
 
     def card(self, version: str) -> Scorecard:
-        """The panel's scorecard, from the ballots there are."""
+        """The scorecard of those that steer, from the ballots there are."""
         if version not in self._cards:
-            have = self.ballots.get((version, "panel"), {})
-            absent = [
-                Ballot(judge=j, marks={}, state=JudgeState.DEGRADED) for j in self.panel if j not in have and j != CHECK
-            ]
-            self._cards[version] = self.scorer.card([*have.values(), *absent])
+            absent = [Ballot(judge=judge, marks={}, state=JudgeState.DEGRADED) for judge in self.awaited(version)]
+            self._cards[version] = self.scorer.card([*self.votes_on(version), *absent])
         return self._cards[version]
+
+    def votes_on(self, version: str) -> list[Ballot]:
+        """The ballots that a version's scorecard is drawn from."""
+        return list(self.ballots.get((version, "panel"), {}).values())
+
+    def awaited(self, version: str) -> list[str]:
+        """Judges without whose ballot a version's score is not known."""
+        have = self.ballots.get((version, "panel"), {})
+        return [judge for judge in self.panel if judge not in have and judge != CHECK]
+
+    def brief_card(self, version: str) -> Scorecard:
+        """What a worker that changes the version may know of it: never what a held-out judge said."""
+        return self.card(version)
 
     def verdict(self, version: str) -> Verdict:
         return judge_gate(self.card(version), self.rubric)
