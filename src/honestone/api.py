@@ -97,6 +97,7 @@ class _Options(JudgingKeywords, total=False):
     max_diff: int | None
     max_growth: float | None
     self_judge: bool
+    require_calibration: bool
     deliver: str
     dry_run: bool
     candidates: int | None
@@ -315,6 +316,7 @@ def improve(
     suite: GivenSuite | None = None,
     judges: Judges = (),
     holdouts: Judges = (),
+    require_calibration: bool = False,
     worker: str | Worker | Function | None = None,
     policy: str = "keep-best",
     rounds: int | None = None,
@@ -352,6 +354,7 @@ def improve(
         judging=_judging(judges, options, max_calls, max_usd, max_minutes),
         worker=None if worker is None else given.a_worker(worker),
         holdouts=given.several(holdouts, "holdouts", given.a_judge),
+        require_calibration=require_calibration,
         policy=policy,
         rounds=rounds,
         worker_timeout=worker_timeout,
@@ -389,6 +392,7 @@ def step(
     message: str = "",
     judges: Sequence[str] = (),
     holdouts: Sequence[str] = (),
+    require_calibration: bool = False,
     policy: str = "keep-best",
     rounds: int | None = None,
     max_diff: int | None = None,
@@ -420,6 +424,7 @@ def step(
             rubric=None if rubric is None else Path(rubric),
             judging=_judging(judges, options, max_calls, max_usd, max_minutes),
             holdouts=tuple(holdouts),
+            require_calibration=require_calibration,
             policy=policy,
             rounds=rounds,
             max_diff=max_diff,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .desk import Desk, Program
+from .desk import Desk, Program, Result
 
 RUBRIC = "rubric: 1\nthreshold: 50\nfloor: 0\ncriteria:\n  - {id: sound, requirement: The text says sound}\n"
 SEVERAL = """\
@@ -198,3 +198,118 @@ def test_hostile_names_are_harmless(desk: Desk) -> None:
     text = desk.run(*words(desk.judge("good"), labels="l.jsonl"), "-f", "markdown")
     assert text.code == 0 and "\x1b" not in text.out and "<script>" not in text.out
     assert "\x1b" not in desk.run("show", "last").out
+
+
+# ------------------------------------------------------------------------------------------------------ who may certify
+
+WORKER = "put(read().replace(b'hollow', b'sound'))"
+
+
+def prepared(desk: Desk) -> tuple[Program, Program]:
+    """A draft, and two judges that have been measured: a good one and a lenient one."""
+    shelf(desk)
+    desk.file("draft.md", "Text number 99.\nIt is hollow.\n")
+    good, kind = desk.judge("good"), kind_judge(desk)
+    assert desk.run(*words(good, kind), "-q").code == 0
+    return good, kind
+
+
+def improved(desk: Desk, steer: Program, *more: str, command: str = "improve") -> Result:
+    worker = ("--worker", desk.worker("w", WORKER).spec) if command == "improve" else ()
+    return desk.run(
+        *command.split(),
+        "draft.md",
+        "-r",
+        "r.yaml",
+        "--judge",
+        steer.spec,
+        *worker,
+        "--require-calibration",
+        "--json",
+        *more,
+    )
+
+
+def test_only_a_calibrated_witness_certifies(desk: Desk) -> None:
+    """A lenient one and one that was never measured are refused by name, and nothing is spent."""
+    good, kind = prepared(desk)
+    steer, never = desk.judge("steer"), desk.judge("never")
+    for witness, said in ((kind, "is lenient"), (never, "never calibrated")):
+        refused = improved(desk, steer, "--holdout", witness.spec)
+        assert refused.is_refusal and said in refused.err and witness.spec in refused.err
+        both = improved(desk, steer, "--holdout", good.spec, "--holdout", witness.spec)
+        assert both.is_refusal and witness.spec in both.err
+    assert steer.calls == never.calls == 0
+    assert "Text number 99.\nIt is hollow." in (desk.folder / "draft.md").read_text()
+    found = improved(desk, steer, "--holdout", good.spec)
+    assert found.code == 0 and found.json["result"] == "PASSED"
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "said"),
+    [
+        ("r.yaml", "says sound", "really says sound", "the rubric changed"),
+        ("r.yaml", "threshold: 50", "threshold: 60", "the rubric changed"),
+        ("good.py", "import json", "import json\n# another version\nimport json", "the judge changed"),
+    ],
+)
+def test_a_stale_calibration_is_refused(file: str, before: str, after: str, said: str, desk: Desk) -> None:
+    """Until it is measured again, and again as soon as it is as it was."""
+    good, _ = prepared(desk)
+    steer = desk.judge("steer")
+    old = (desk.folder / file).read_text()
+    desk.file(file, old.replace(before, after, 1))
+    refused = improved(desk, steer, "--holdout", good.spec)
+    assert refused.is_refusal and "stale" in refused.err and said in refused.err and good.spec in refused.err
+    assert steer.calls == 0
+    assert desk.run(*words(good), "-q").code == 0 and improved(desk, steer, "--holdout", good.spec).code == 0
+    desk.file(file, old)
+    desk.file("draft.md", "It is hollow, once more.\n")
+    assert improved(desk, steer, "--holdout", good.spec).code == 0
+
+
+def test_other_options_of_judging_make_it_stale(desk: Desk) -> None:
+    good, _ = prepared(desk)
+    refused = improved(desk, desk.judge("steer"), "--holdout", good.spec, "--evidence", "require")
+    assert refused.is_refusal and "the options of judging changed" in refused.err
+
+
+def test_the_newest_labels_count(desk: Desk) -> None:
+    """New labels can take back what old ones said."""
+    good, _ = prepared(desk)
+    labels = (desk.folder / "labels.csv").read_text()
+    desk.file("labels.csv", labels.replace("yes", "no"))
+    assert desk.run(*words(good), "-q").code == 0
+    refused = improved(desk, desk.judge("steer"), "--holdout", good.spec)
+    assert refused.is_refusal and "is lenient" in refused.err
+
+
+def test_a_judge_that_did_not_answer_is_not_calibrated(desk: Desk) -> None:
+    prepared(desk)
+    dead = desk.judge("dead", "sys.exit('no disk')")
+    assert desk.run(*words(desk.judge("good"), dead), "-q").code == 0
+    refused = improved(desk, desk.judge("steer"), "--holdout", dead.spec)
+    assert refused.is_refusal and "never calibrated" in refused.err
+
+
+def test_who_needs_no_witness_and_who_has_none(desk: Desk) -> None:
+    """Code alone needs none; without --holdout there is no one to ask for; a suite certifies by itself."""
+    good, _ = prepared(desk)
+    none = improved(desk, good)
+    assert none.is_refusal and "none was named" in none.err
+    suite = desk.run("improve", "draft.md", "--suite", "s.yaml", "--require-calibration", "--worker", "fix")
+    assert suite.is_refusal and "--require-calibration cannot go with --suite" in suite.err
+    desk.file("r.yaml", "rubric: 1\ncriteria: [{id: a, requirement: b, check: {contains: sound}}]\n")
+    assert improved(desk, good).json["result"] == "PASSED"
+
+
+def test_steps_ask_for_it_too(desk: Desk) -> None:
+    """Also when a run is resumed: the option is kept."""
+    good, kind = prepared(desk)
+    steer = desk.judge("steer")
+    refused = improved(desk, steer, "--holdout", kind.spec, command="step next")
+    assert refused.code == 2 and "is lenient" in refused.err
+    first = improved(desk, steer, "--holdout", good.spec, command="step next")
+    assert first.code == 0 and first.json["action"] == "propose"
+    desk.file("good.py", (desk.folder / "good.py").read_text() + "# another version\n")
+    assert "stale" in desk.run("step", "next", "--json").err

@@ -7,6 +7,7 @@ and the judge's identity that the evaluation recorded.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,12 +21,15 @@ from honestone.app.label import require_outside
 from honestone.app.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import CHECK, Ballot
+from honestone.core.contract import canonical
 from honestone.core.errors import CouldNotJudge, FileError, UsageError
 from honestone.core.events import ArtifactJudged, CalibrationStarted, EvaluationStarted, RunFinished, total_spend
+from honestone.core.json_value import JsonObject
 from honestone.core.labels import Label, targets_of
 from honestone.core.rubric import Key
 from honestone.core.scorecard import Scorer
 from honestone.core.statistics.calibration import Calibration, Case, Fit, JudgeFit, Opinion, calibrate, reference_of
+from honestone.engine.panel import Seat
 from honestone.formats.labels_file import read_labels
 from honestone.formats.source import SourceErrors
 from honestone.ports import Observer, Store
@@ -289,3 +293,84 @@ class _Measured:
             whole = self._targets.get((line.criterion.id, ""))
             if whole is not None and line.score is not None:
                 yield whole.key, Opinion(float(line.score), line.score >= self._started.rubric.threshold)
+
+
+# ------------------------------------------------------------------------------------------------------ who may certify
+
+
+def require_calibrated(workspace: Workspace, plan: RubricPlan, witnesses: Sequence[Seat]) -> None:
+    """Raises UsageError, naming the judge, unless every held-out judge was measured under this rubric as both are now, and
+    the labels do not call it lenient."""
+    if not plan.rubric.asks_judges:
+        return
+    if not witnesses:
+        raise UsageError(
+            "--require-calibration is about held-out judges, but none was named",
+            hint="--holdout JUDGE names one that certifies and never steers",
+        )
+    now = plan.contract(witnesses).document
+    with workspace.open_store() as store:
+        known = list(_calibrations(store))
+        for seat, judge in zip(witnesses, _judges_of(now), strict=True):
+            _require_one(store, known, seat.id, now, judge)
+
+
+def _calibrations(store: Store) -> Iterator[tuple[str, CalibrationStarted]]:
+    """Newest first."""
+    for info in store.runs():
+        if info.kind == CalibrationStarted.kind and info.result == MEASURED:
+            first = next(store.iter_events(info.id))
+            if isinstance(first, CalibrationStarted):
+                yield info.id, first
+
+
+def _judges_of(contract: Mapping[str, object]) -> list[JsonObject]:
+    found = contract.get("judges")
+    return list(found) if isinstance(found, list | tuple) else []
+
+
+def _essence(judge: JsonObject) -> str:
+    """Who a judge is, whatever it is called and whichever look it takes."""
+    return canonical({name: value for name, value in judge.items() if name not in ("id", "draw")})
+
+
+def _require_one(
+    store: Store,
+    known: Sequence[tuple[str, CalibrationStarted]],
+    witness: str,
+    now: Mapping[str, object],
+    judge: JsonObject,
+) -> None:
+    stale = ""
+    for run, first in known:
+        for then in _judges_of(first.contract):
+            changed = _changed(first.contract, then, now, judge)
+            if changed and then.get("id") != witness and _essence(then) != _essence(judge):
+                continue
+            found = next(one for one in calibration_document(store, run).judges if one.id == then.get("id"))
+            if found.units and not changed:
+                _refuse_lenient(found, witness, run)
+                return
+            stale = stale or (f"{' and '.join(changed)} changed since (run {run})" if found.units else "")
+    hint = f"honestone calibrate --labels FILE --rubric RUBRIC --judge {shlex.quote(witness)}"
+    if stale:
+        raise UsageError(f"the calibration of the held-out judge `{witness}` is stale: {stale}", hint=hint)
+    raise UsageError(f"the held-out judge `{witness}` was never calibrated under this rubric", hint=hint)
+
+
+def _changed(before: Mapping[str, object], then: JsonObject, now: Mapping[str, object], judge: JsonObject) -> list[str]:
+    """What is not as it was when the judge was measured."""
+    parts = {
+        "the rubric": canonical(before.get("rubric")) != canonical(now.get("rubric")),
+        "the judge": _essence(then) != _essence(judge),
+        "the options of judging": canonical(before.get("options")) != canonical(now.get("options")),
+    }
+    return [name for name, is_another in parts.items() if is_another]
+
+
+def _refuse_lenient(found: CalibratedJudgeDoc, witness: str, run: str) -> None:
+    if found.lenient:
+        raise UsageError(
+            f"the held-out judge `{witness}` is lenient, as people labelled (run {run})",
+            hint=f"name another --holdout; `honestone show {run}` has the figures",
+        )

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias, cast
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.registry import AdapterContext, make_self_judge
 from honestone.app import loop
+from honestone.app.calibrate import require_calibrated
 from honestone.app.history import improvement_report
 from honestone.app.holding_out import NOBODY, hold_one_out
 from honestone.app.judging_options import (
@@ -202,6 +203,8 @@ def prepare(
     hint = "--worker cmd:COMMAND, or give the rubric's items `fix:` commands and use --worker fix"
     worker = loop.find_worker(request.worker or ("fix" if fixes else None), context, hint=hint)
     judges = _find_judges(request, rubric, context)
+    if request.require_calibration:
+        require_calibrated(workspace, rubric, judges.holdouts)
     place = loop.guarded(place, workspace, rubric.checker, checks_of(rubric.rubric), judges.asked + judges.holdouts)
     size = [(request.artifact, loaded.version.size)]
     refuse_too_big(judges.asked, rubric.rubric, request.judging, size, lambda _: loaded.version)
@@ -465,6 +468,7 @@ def _refuse_rubric_options(request: ImprovementRequest) -> None:
     for name, given, instead in (
         ("--rubric", request.rubric is not None, "the suite's cases have rubrics of their own"),
         ("--holdout", bool(request.holdouts), "the suite's test split certifies"),
+        ("--require-calibration", request.require_calibration, "the suite's test split certifies"),
         ("--self", request.self_judge, "the suite's own checks and judges decide"),
         (f"--policy {request.policy}", request.policy != "keep-best", _RULE),
     ):

@@ -322,7 +322,8 @@ class ImprovementRequest:
     workspace's folder.
 
     Of `rubric` and `suite` exactly one is named. `target`, `candidates`, `min_pass_rate` and `require_improvement`
-    belong to a suite; `holdouts`, `policy` and `self_judge` to a rubric.
+    belong to a suite; `holdouts`, `require_calibration`, `policy` and `self_judge` to a
+    rubric.
     """
 
     artifact: Path
@@ -338,6 +339,8 @@ class ImprovementRequest:
     worker_timeout: float | None = None
     max_diff: int | None = None
     max_growth: float | None = None
+    require_calibration: bool = False
+    """Refuse held-out judges that labels do not vouch for."""
     self_judge: bool = False
     dry_run: bool = False
     output: Path | None = None

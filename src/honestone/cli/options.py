@@ -193,6 +193,11 @@ loop_options = combined(
         metavar="JUDGE",
         help="A judge that certifies and never steers; repeat for more. [the last of two or more judges; none: none]",
     ),
+    click.option(
+        "--require-calibration",
+        is_flag=True,
+        help="Refuse a held-out judge that `calibrate` has not measured as it is now, or found lenient.",
+    ),
     click.option("--policy", type=click.Choice(list(POLICIES)), default="keep-best", show_default=True),
     click.option(
         "--rounds", type=click.IntRange(min=1, max=100), help="Rounds after the baseline. [by effort: 3, 5, 8]"

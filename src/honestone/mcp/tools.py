@@ -101,6 +101,9 @@ class Eval(_Judging, kw_only=True):
 
 class _Loop(_Judging, kw_only=True):
     holdouts: Annotated[tuple[str, ...], Meta(description="Judges that certify and never steer.")] = ()
+    require_calibration: Annotated[bool, Meta(description="Refuse held-out judges that labels do not vouch for.")] = (
+        False
+    )
     policy: Annotated[str, Meta(description="plain, keep-best, belief or strict.")] = "keep-best"
     rounds: Annotated[int, Meta(ge=1, le=100)] | None = None
     max_diff: Annotated[Whole | None, Meta(description="Changed lines in one round.")] = None
