@@ -109,6 +109,18 @@ def test_the_worker_is_not_to_blame_where_judges_fail() -> None:
     assert kinds(found) == [("judge", "ann")] and "in 3 of 4 looks" in found[0].text
 
 
+def test_judges_that_were_not_asked_excuse_no_worker() -> None:
+    """A policy may ask one judge a version: the others failed nothing."""
+    state = Scene(ONE, {}, panel=("ann", "bob")).state()
+    seen(state, "v0", ballot("ann", {"a": 50}))
+    for number, judge in ((1, "bob"), (2, "ann")):
+        proposed = {"type": "proposed", "round": number, "focus": ["a"], "outcome": "changed", "version": f"v{number}"}
+        state.apply(event_from_plain(proposed))
+        seen(state, f"v{number}", ballot(judge, {"a": 40}))
+        state.apply(event_from_plain({"type": "rejected", "round": number, "reason": "it fell"}))
+    assert kinds(finished(state)) == [("worker", "a")]
+
+
 # ---------------------------------------------------------------------------------------------------------- judges
 
 

@@ -13,6 +13,7 @@ from test_documents import ACCEPTED, BASELINE, BETTER, ballot, improvement, look
 
 from honestone.core.events import event_from_plain
 from honestone.report.documents.improvement import LONGEST_WORDS, MoveDoc, RoundDoc
+from honestone.report.documents.scorecard import JudgeDoc
 from honestone.report.improvement import round_spends
 from honestone.system.drawing import Style, width
 
@@ -67,8 +68,10 @@ def test_a_round_without_a_look_has_little_to_say() -> None:
 
 def test_a_score_with_open_votes_says_between_what_it_is() -> None:
     """The reason speaks of its lower end, the round of what was answered: both are explained."""
-    one = RoundDoc(round=1, score_after=60.0, interval_after=[40.0, 73.0])
+    failed = [JudgeDoc(id="x", state="DEGRADED")]
+    one = RoundDoc(round=1, score_after=60.0, interval_after=[40.0, 73.0], judges=failed)
     assert one.story() == ["with the votes that did not come, the score is from 40.0 to 73.0"]
+    assert RoundDoc(round=1, score_after=60.0, interval_after=[40.0, 73.0]).story() == [], "nobody else was asked"
 
 
 def test_what_the_outcome_says_already_is_not_said_twice() -> None:

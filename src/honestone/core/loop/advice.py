@@ -109,10 +109,11 @@ def _about_the_worker(state: LoopState, stop: Stop) -> Iterator[Advice]:
 
 
 def _lacks_votes(state: LoopState, entry: Round) -> bool:
-    """Whether judges, rather than the worker, may be why it was not kept."""
+    """Whether judges, rather than the worker, may be why it was not kept: one that was asked gave no answer."""
     if entry.outcome is not ProposalOutcome.CHANGED or entry.version is None:
         return False
-    return bool(state.card(entry.version).open) or not state.is_marked(entry.version)
+    ballots = _ballots_on(state, entry.version)
+    return not state.is_marked(entry.version) or any(one.state is not JudgeState.AVAILABLE for one in ballots)
 
 
 # ---------------------------------------------------------------------------------------------------------- judges

@@ -167,7 +167,7 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
     @property
     def _open_words(self) -> str:
         low, high = self.interval_after or (None, None)
-        if self.score_after is None or low == high:
+        if self.score_after is None or low == high or not any(one.is_absent for one in self.judges):
             return ""
         return f"with the votes that did not come, the score is from {points(low)} to {points(high)}"
 
