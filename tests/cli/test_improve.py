@@ -40,6 +40,7 @@ def call_of(worker: Program | str | None, *judges: Program, artifact: str = "not
         words += ["--worker", worker if isinstance(worker, str) else worker.spec]
     for judge in judges:
         words += ["--judge", judge.spec]
+    words += extra.pop("more", [])
     for name, value in extra.items():
         flag = f"--{name.replace('_', '-')}"
         words += [flag] if value is True else [flag, value.spec if isinstance(value, Program) else str(value)]

@@ -99,6 +99,7 @@ def improvement_document(
         threshold=as_written(state.rubric.threshold * 100),
         floor=as_written(state.rubric.floor * 100),
         policy=started.policy,
+        panel=list(started.panel),
         worker=started.worker,
         limits=dict(started.limits),
         noise=KnownNoiseDoc(
@@ -113,6 +114,7 @@ def improvement_document(
         baseline=card_of(state.original),
         final=card_of(state.best),
         certification=_certification(state),
+        probability=state.probability(state.best),
         advice=_advice(state, asks_judges=isinstance(started, ImprovementStarted)),
         contract=started.contract_id,
         run=run,
@@ -177,6 +179,7 @@ def round_document(state: LoopState, entry: Round, event: EditProposed) -> Round
         judges=judge_states(ballots),
         diff=convert(event.diff, DiffDoc | None),
         version=entry.version,
+        probability=state.probability(entry.version) if entry.version is not None and ballots else None,
         floor_violations=sorted(below_floor(after)) if after and not entry.is_open else [],
         flags=list(after.flags) if after else [],
         within_noise=after is not None and after.voters is not None and _is_noise(before, after, state.tolerance),
@@ -256,6 +259,7 @@ def suite_improvement_document(state: SuiteLoopState, log: Sequence[Event], **fa
             for entry, event in zip(document.rounds, _proposals(log), strict=True)
         ],
         certification=certification(state, log),
+        panel=[],
         suite=LoopSuiteDoc(path=started.suite.path, dialect=started.suite.dialect),
         target=started.target or "",
         splits=dict(started.splits),

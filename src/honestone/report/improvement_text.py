@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from honestone.core.numbers import Number, bar_number, change, points, score_or_interval
 from honestone.report.documents.improvement import CertificationDoc, ImprovementDoc, RoundDoc, WitnessDoc
-from honestone.report.documents.scorecard import APART, CriterionDoc, ScorecardDoc, depths
+from honestone.report.documents.scorecard import APART, CriterionDoc, JudgeDoc, ScorecardDoc, depths
 from honestone.report.text import (
     PLAIN,
     STACKED_BELOW,
@@ -303,14 +303,23 @@ def next_commands(doc: ImprovementDoc) -> list[str]:
     """What to type after this result."""
     if doc.suite:
         return _suite_commands(doc, doc.suite.path)
-    card = replace(doc.last_card, artifact=doc.artifact) if doc.last_card else ScorecardDoc(verdict="")
-    improve = improve_command(card, worker=doc.worker)
+    improve = _same_command(doc)
     own_program = (doc.worker or "").startswith(("cmd:", "fix"))
     if doc.result == "UNCONFIRMED" and not doc.certification.judges:
         return [f"{improve} --holdout JUDGE"]
     if doc.result == "COULD_NOT_JUDGE" or (doc.result == "WORKER_FAILED" and not own_program):
         return ["honestone doctor"]
     return [f"{improve} --effort thorough"] if doc.result in ("ROUND_LIMIT", "PLATEAU") else []
+
+
+def _same_command(doc: ImprovementDoc) -> str:
+    """With all judges of the run: a version that one of them looked at names only that one."""
+    card = replace(doc.last_card, artifact=doc.artifact) if doc.last_card else ScorecardDoc(verdict="")
+    if doc.panel:
+        card = replace(card, judges=[JudgeDoc(id=judge) for judge in doc.panel])
+    words = [word for judge in doc.certification.judges for word in ("--holdout", shlex.quote(line(judge.id)))]
+    words += ["--policy", line(doc.policy)] if doc.policy != "keep-best" else []
+    return " ".join([improve_command(card, worker=doc.worker), *words])
 
 
 def _suite_commands(doc: ImprovementDoc, suite: str) -> list[str]:

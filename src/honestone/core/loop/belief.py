@@ -9,7 +9,7 @@ because nothing better can follow.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import Final
 
@@ -300,15 +300,21 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
         return ask
     if state.needs_witness and not state.has_look(version):
         return RollBack(reason=f"not judged: {state.limit}" if state.limit else "no judge could mark it")
-    before, after = state.steering.value(state.current), state.steering.value(version)
-    moved = f"about {_points(state, state.current)} points before, {_points(state, version)} now"
-    if after > before:
+    moved = _moved(state, version)
+    if state.steering.value(version) > state.steering.value(state.current):
         return Accept(version=version, reason=f"nearer to the contract: {moved}")
     return RollBack(reason=f"not nearer to the contract: {moved}")
 
 
-def _points(state: BeliefState, version: str) -> str:
-    return f"{state.steering.outlook(version).overall.mean:.1f}"
+def _moved(state: BeliefState, version: str) -> str:
+    """What is believed of the whole before and after, and of the criterion that is worst now."""
+    old, new = state.steering.outlook(state.current), state.steering.outlook(version)
+    told = f"about {old.overall.mean:.1f} points before, {new.overall.mean:.1f} now"
+    shared = [name for name in new.criteria if name in old.criteria]
+    if len(shared) < 2:
+        return told
+    worst = min(shared, key=lambda name: new.criteria[name].mean)
+    return f"{told}; {worst} {old.criteria[worst].mean:.1f} and {new.criteria[worst].mean:.1f}"
 
 
 def _propose(state: BeliefState) -> Propose | None:
@@ -399,7 +405,9 @@ def _stop(state: BeliefState) -> Stop:
             result=Result.UNCONFIRMED,
             reason=f"{sure(chance)} that the contract is met, which is not confirmed; {why.reason}",
         )
-    return why
+    if not state.needs_witness:
+        return why
+    return replace(why, reason=f"{why.reason}; {sure(chance)} that the contract is met")
 
 
 def _why(state: BeliefState) -> Stop:

@@ -290,6 +290,10 @@ class LoopState:
     def verdict(self, version: str) -> Verdict:
         return judge_gate(self.card(version), self.rubric)
 
+    def probability(self, version: str) -> float | None:
+        """That a version meets the contract (0-1), where the policy knows it."""
+        return None
+
     def has_judge_marks(self, version: str) -> bool:
         """Whether any judge that is not code answered anything."""
         panel = self.ballots.get((version, "panel"), {})

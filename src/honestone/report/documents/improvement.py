@@ -275,11 +275,12 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     `result`: `PASSED`, `UNCONFIRMED`, `PLATEAU`, `ROUND_LIMIT`, `BUDGET`, `METRIC_DEAD`, `NO_CHANGE`, `WORKER_FAILED`, `COULD_NOT_JUDGE`, `CONTRACT_CHANGED` or `INTERRUPTED`
     `reason`, `changed`: why it ended so; the files that judge and changed while it ran
     `best_round`: the round whose version is the best; 0 is the baseline
-    `threshold`, `floor`, `policy`, `worker`, `limits`: what the run was given
+    `threshold`, `floor`, `policy`, `panel`, `worker`, `limits`: what the run was given; `panel` are the judges that steer
     `noise`: not over a suite: which fall of the score is noise, and how that is known
     `rounds`: what was tried, and what came of it
     `baseline`, `final`: scorecards of the original and of the best version
     `certification`: the held-out judges, what each said, and `ok`
+    `probability`: that the best version meets the contract, by every look of the run, 0-1; `null` where the policy knows none
     `advice`: what would help next, the most decisive first; empty for a run that passed or has not ended
     `contract`, `run`, `report`: the contract id; the run to `show`; the Markdown report that was saved
     `deliver`: what was to be delivered: the `best` version, or only one that `passed`
@@ -300,6 +301,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     threshold: int | float = 0
     floor: int | float = 0
     policy: str = ""
+    panel: list[str] = []
     worker: str | None = None
     limits: dict[str, object] = {}
     noise: KnownNoiseDoc | UnsetType = UNSET
@@ -307,6 +309,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     baseline: ScorecardDoc | None = None
     final: ScorecardDoc | None = None
     certification: CertificationDoc = CertificationDoc()
+    probability: float | None = None
     advice: list[AdviceDoc] = []
     contract: str = ""
     run: str | None = None

@@ -1,0 +1,75 @@
+"""`improve --policy belief` and `strict` as a person uses them: real judges and workers, one look a version, a stated chance."""
+
+from __future__ import annotations
+
+import pytest
+
+from .desk import Desk, Result
+from .test_improve import ADD_ALL, NOTE, WHOLE, improve, note
+
+WHOLE_LINES = sorted(WHOLE.splitlines())
+"""Which criterion comes first is the policy's to say."""
+OTHERS = [f"print(json.dumps(reply()))  # program {n}" for n in range(4)]
+
+
+def lines(desk: Desk) -> list[str]:
+    return sorted(note(desk).splitlines())
+
+
+def run(desk: Desk, policy: str, *, holdouts: int = 2, **more: object) -> Result:
+    """With two judges that steer. All read the text rightly, and are programs of their own."""
+    panel = [desk.judge(f"panel{n}", OTHERS[n]) for n in range(2)]
+    for n in range(holdouts):
+        desk.judge(f"witness{n}", OTHERS[2 + n])
+    words = [word for n in range(holdouts) for word in ("--holdout", desk.judge(f"witness{n}", OTHERS[2 + n]).spec)]
+    return improve(
+        desk, desk.worker("worker", ADD_ALL), *panel, policy=policy, more=words or ["--holdout", "none"], **more
+    )
+
+
+@pytest.mark.parametrize("policy", ["belief", "strict"])
+def test_a_pass_says_how_sure_it_is(ready: Desk, policy: str) -> None:
+    """By two looks of held-out judges at least; the document, the reason and `show` say how sure."""
+    done = run(ready, policy)
+    assert done.code == 0 and lines(ready) == WHOLE_LINES, done.err
+    found = done.json
+    assert found["result"] == "PASSED" and found["policy"] == policy and found["probability"] >= 0.5
+    assert "sure that the contract is met" in found["reason"] and found["limits"]["rounds"] == 16
+    assert sum(one["verdict"] == "pass" for one in found["certification"]["judges"]) == 2
+    assert all(one["probability"] is None or 0 <= one["probability"] <= 1 for one in found["rounds"])
+    shown = ready.run("show", "last").out
+    assert "sure that the contract is met" in shown
+
+
+def test_nobody_held_out_is_never_a_pass(ready: Desk) -> None:
+    done = run(ready, "belief", holdouts=0)
+    assert (done.code, done.json["result"]) == (3, "UNCONFIRMED") and lines(ready) == WHOLE_LINES
+    assert "sure that the contract is met" in done.json["reason"]
+
+
+def test_the_end_says_how_sure_it_is_and_what_to_type(ready: Desk) -> None:
+    """With all judges of the run, though one alone looked at the last version."""
+    done = run(ready, "belief", rounds=1)
+    assert done.code == 1 and "sure that the contract is met" in done.json["reason"]
+    shown = ready.run("show", "last").out
+    again = next(line for line in shown.splitlines() if line.startswith("next"))
+    assert (
+        again.count("--judge") == 2 and again.count("--holdout") == 2 and "--policy belief --effort thorough" in again
+    )
+
+
+def test_code_alone_needs_no_belief(desk: Desk) -> None:
+    """What has no noise is decided as keep-best decides it."""
+    desk.rubric("rubric: 1\ncriteria:\n  - id: a\n    requirement: pear\n    check: {contains: pear}\n")
+    desk.file("note.md", "# Fruit\n")
+    done = improve(desk, desk.worker("worker", "put(read() + b'a pear\\n')"), policy="belief")
+    assert done.code == 0 and done.json["policy"] == "keep-best" and done.json["probability"] is None
+
+
+def test_nothing_is_paid_twice(ready: Desk) -> None:
+    """The same command on the same file: every look is on record, also the second ones."""
+    before = run(ready, "belief").json
+    ready.file("note.md", NOTE)
+    again = run(ready, "belief").json
+    assert again["result"] == before["result"] == "PASSED" and again["probability"] == before["probability"]
+    assert again["usage"]["judge_calls"] == 0 and before["usage"]["judge_calls"] > 0
