@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from honestone.app.agreement import AgreementRequest, measure_agreement
+from honestone.app.agreement import AgreementRequest, measure_agreement, truescore_table
 from honestone.cli import options as shared
 from honestone.cli.terminal import here, render, write
 from honestone.core.statistics.agreement import Level
@@ -22,7 +22,13 @@ from honestone.formats.ratings import Columns, parse_scale
 @click.option("--scale", metavar="LOW-HIGH", help="Leave out, and list, values that are off this scale.")
 @click.option("--level", type=click.Choice([str(level) for level in Level]), help="[interval; of words nominal]")
 @click.option(
-    "-f", "--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "markdown", "truescore"]),
+    default="text",
+    show_default=True,
+    help="`truescore` writes the table as that program reads it.",
 )
 @shared.json_option
 def agreement(
@@ -45,6 +51,7 @@ def agreement(
     Examples:
       honestone agreement ratings.csv --unit id
       honestone agreement ratings.csv --unit id --truth human --level ordinal
+      honestone agreement ratings.csv --unit id --truth human --format truescore > verdicts.csv
     """
     columns = Columns(
         unit=unit,
@@ -54,5 +61,8 @@ def agreement(
         scale=None if scale is None else parse_scale(scale),
     )
     request = AgreementRequest(table=table, columns=columns, level=None if level is None else Level(level))
+    if form == "truescore" and not as_json:
+        write(truescore_table(here(), request))
+        return 0
     write(render(measure_agreement(here(), request), "json" if as_json else form))
     return 0

@@ -37,7 +37,7 @@ def suite_csv(doc: SuiteReportDoc) -> str:
     writer.writerow(COLUMNS)
     for case in doc.cases:
         writer.writerows(_rows(case))
-    writer.writerows([_cell(id), LEFT_OUT, *[""] * (len(COLUMNS) - 2)] for id in doc.left_out_cases or ())
+    writer.writerows([safe_cell(id), LEFT_OUT, *[""] * (len(COLUMNS) - 2)] for id in doc.left_out_cases or ())
     return out.getvalue()
 
 
@@ -47,21 +47,21 @@ def table_csv(doc: TableDoc) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow((*COLUMNS, "column"))
     for cell in (cell for case in doc.cases for cell in case.cells):
-        writer.writerows([*row, _cell(cell.column)] for row in _rows(cell))
-    writer.writerows([_cell(id), LEFT_OUT, *[""] * (len(COLUMNS) - 1)] for id in doc.left_out_cases or ())
+        writer.writerows([*row, safe_cell(cell.column)] for row in _rows(cell))
+    writer.writerows([safe_cell(id), LEFT_OUT, *[""] * (len(COLUMNS) - 1)] for id in doc.left_out_cases or ())
     return out.getvalue()
 
 
 def _rows(case: CaseDoc) -> Iterable[list[str]]:
-    start = [_cell(case.id), case.status, _cell(case.verdict), _number(case.score)]
-    end = [_cell("; ".join(why(case))), _cell(text_of(case.input)), _cell(text_of(case.output))]
+    start = [safe_cell(case.id), case.status, safe_cell(case.verdict), _number(case.score)]
+    end = [safe_cell("; ".join(why(case))), safe_cell(text_of(case.input)), safe_cell(text_of(case.output))]
     if not case.judges:
         yield [*start, "", "", "", *end]
     for judge in case.judges:
-        yield [*start, _cell(judge.id), _cell(judge.state), _number(case.judge_score(judge.id)), *end]
+        yield [*start, safe_cell(judge.id), safe_cell(judge.state), _number(case.judge_score(judge.id)), *end]
 
 
-def _cell(text: str) -> str:
+def safe_cell(text: str) -> str:
     """Text that a spreadsheet shows and does not compute: what could be a formula gets an apostrophe in front."""
     safe = clean(text)
     return f"'{safe}" if safe.lstrip(" ").startswith(_FORMULA) else safe
