@@ -98,6 +98,7 @@ class _Options(JudgingKeywords, total=False):
     max_growth: float | None
     self_judge: bool
     require_calibration: bool
+    require_tier: str | None
     deliver: str
     dry_run: bool
     candidates: int | None
@@ -317,6 +318,7 @@ def improve(
     judges: Judges = (),
     holdouts: Judges = (),
     require_calibration: bool = False,
+    require_tier: str | None = None,
     worker: str | Worker | Function | None = None,
     policy: str = "keep-best",
     rounds: int | None = None,
@@ -355,6 +357,7 @@ def improve(
         worker=None if worker is None else given.a_worker(worker),
         holdouts=given.several(holdouts, "holdouts", given.a_judge),
         require_calibration=require_calibration,
+        require_tier=require_tier,
         policy=policy,
         rounds=rounds,
         worker_timeout=worker_timeout,
@@ -393,6 +396,7 @@ def step(
     judges: Sequence[str] = (),
     holdouts: Sequence[str] = (),
     require_calibration: bool = False,
+    require_tier: str | None = None,
     policy: str = "keep-best",
     rounds: int | None = None,
     max_diff: int | None = None,
@@ -425,6 +429,7 @@ def step(
             judging=_judging(judges, options, max_calls, max_usd, max_minutes),
             holdouts=tuple(holdouts),
             require_calibration=require_calibration,
+            require_tier=require_tier,
             policy=policy,
             rounds=rounds,
             max_diff=max_diff,

@@ -243,3 +243,31 @@ def test_folders_skills_and_images(desk: Desk) -> None:
     desk.file("b.bin", b"\0\1")
     for name in ("images", "b.bin"):
         assert desk.run("audit", name, "--rubric", "r.yaml", "--judge", judge.spec).is_refusal
+
+
+def test_improve_demands_a_tier_of_its_judges(desk: Desk) -> None:
+    """Of those that steer and those that certify; refused before anything is spent, also when the judge has changed since."""
+    prepared(desk)
+    calm, poor = swayed(desk, "False", "calm"), swayed(desk, "'gnore' in text", "poor")
+    worker = desk.worker("w", "put(read() + b'A pear.\\n')")
+
+    def improved(holdout: Program, tier: str = "high") -> Any:
+        words = ("--holdout", holdout.spec, "--worker", worker.spec, "--rounds", "1", "--require-tier", tier, "-q")
+        return desk.run("improve", "a.md", "--rubric", "r.yaml", "--judge", calm.spec, *words, "--dry-run")
+
+    result = improved(poor)
+    assert result.is_refusal and f"`{calm.spec}` was never audited under this rubric" in result.err and not calm.calls
+    assert audited(desk, calm, poor).code == 0
+    calls = calm.calls
+    result = improved(poor)
+    assert result.is_refusal and "is of tier low, below --require-tier high: it flips on injection" in result.err
+    assert calm.calls == calls and worker.calls == 0
+    assert improved(poor, "low").code != 2 and worker.calls == 1
+    poor.path.write_text(poor.path.read_text() + "# another version\n")
+    result = improved(poor, "low")
+    assert result.is_refusal and "the judge changed since" in result.err
+    desk.file("r.yaml", RUBRIC.replace("It goes deep", "It goes really deep"))
+    assert "the rubric changed since" in improved(poor, "low").err
+    desk.file("s.yaml", "suite: 1\nrubric: {file: r.yaml}\ncases: [{id: a, input: b}]\n")
+    words = ("--suite", "s.yaml", "--worker", worker.spec, "--require-tier", "low")
+    assert "--require-tier" in desk.run("improve", "a.md", *words).err

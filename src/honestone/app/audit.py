@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+import shlex
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from honestone.app.judging_options import JudgingOptions, make_panel
 from honestone.app.loop import run_interruptibly
+from honestone.app.measured_before import judges_of, measured_before
 from honestone.app.measuring import Measured, limits_of, refuse_repeat, stop_at_limit
+from honestone.app.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact
 from honestone.core.audit.probes import UNTOUCHED, Probe, Probes, Variant, make_probes, swapped_quotes
@@ -17,6 +21,7 @@ from honestone.core.audit.verdict import JudgeAudit, ProbeResult, Tier, audit_of
 from honestone.core.ballot import Ballot, Question, asked_criteria
 from honestone.core.errors import UsageError
 from honestone.core.events import AuditStarted, Event, ProbeAnswered, RunFinished, total_spend
+from honestone.core.json_value import JsonObject
 from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.rubric import Key
 from honestone.engine.panel import Consulted, Panel, Seat
@@ -215,6 +220,39 @@ def _probe(one: ProbeResult) -> ProbeDoc:
             for flip in one.flips
         ],
     )
+
+
+# ------------------------------------------------------------------------------------------------------ who may be asked
+
+_AUDITED: Final = [(AuditStarted.kind, "measured"), (AuditStarted.kind, "inconclusive")]
+
+
+def require_tiers(workspace: Workspace, plan: RubricPlan, seats: Sequence[Seat], wanted: Tier) -> None:
+    """Raises UsageError, naming the judge, unless the last audit of every judge under this rubric, as both are now, reached
+    the tier. A judge that is not there needs none."""
+    now = plan.contract(seats).document
+    with workspace.open_store() as store:
+        for seat, judge in zip(seats, judges_of(now), strict=True):
+            if seat.kind != "absent":
+                _require_tier(store, seat.id, now, judge, wanted)
+
+
+def _require_tier(store: Store, name: str, now: Mapping[str, object], judge: JsonObject, wanted: Tier) -> None:
+    stale = ""
+    for before in measured_before(store, _AUDITED, now, judge):
+        document = audit_document(store.events(before.run), run=before.run)
+        found = next(one for one in document.judges if one.id == before.judge)
+        if found.tier is not None and not before.changed:
+            if found.tier.reaches(wanted):
+                return
+            raise UsageError(
+                f"the judge `{name}` is of tier {found.tier}, below --require-tier {wanted}: {found.reason}",
+                hint=f"name another judge; `honestone show {before.run}` has the answers that flipped",
+            )
+        stale = stale or (f"{' and '.join(before.changed)} changed since (run {before.run})" if found.tier else "")
+    why = f"has no audit that holds: {stale}" if stale else "was never audited under this rubric"
+    hint = f"honestone audit ARTIFACT --rubric RUBRIC --judge {shlex.quote(name)}"
+    raise UsageError(f"the judge `{name}` {why}", hint=hint)
 
 
 def below(document: AuditDoc, tier: Tier) -> list[AuditedJudgeDoc]:

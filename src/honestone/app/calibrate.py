@@ -18,10 +18,10 @@ import msgspec
 from honestone.app.evaluate import EvaluateRequest, evaluate
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.label import require_outside
+from honestone.app.measured_before import judges_of, measured_before
 from honestone.app.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import CHECK, Ballot
-from honestone.core.contract import canonical
 from honestone.core.errors import CouldNotJudge, FileError, UsageError
 from honestone.core.events import ArtifactJudged, CalibrationStarted, EvaluationStarted, RunFinished, total_spend
 from honestone.core.json_value import JsonObject
@@ -310,62 +310,22 @@ def require_calibrated(workspace: Workspace, plan: RubricPlan, witnesses: Sequen
         )
     now = plan.contract(witnesses).document
     with workspace.open_store() as store:
-        known = list(_calibrations(store))
-        for seat, judge in zip(witnesses, _judges_of(now), strict=True):
-            _require_one(store, known, seat.id, now, judge)
+        for seat, judge in zip(witnesses, judges_of(now), strict=True):
+            _require_one(store, seat.id, now, judge)
 
 
-def _calibrations(store: Store) -> Iterator[tuple[str, CalibrationStarted]]:
-    """Newest first."""
-    for info in store.runs():
-        if info.kind == CalibrationStarted.kind and info.result == MEASURED:
-            first = next(store.iter_events(info.id))
-            if isinstance(first, CalibrationStarted):
-                yield info.id, first
-
-
-def _judges_of(contract: Mapping[str, object]) -> list[JsonObject]:
-    found = contract.get("judges")
-    return list(found) if isinstance(found, list | tuple) else []
-
-
-def _essence(judge: JsonObject) -> str:
-    """Who a judge is, whatever it is called and whichever look it takes."""
-    return canonical({name: value for name, value in judge.items() if name not in ("id", "draw")})
-
-
-def _require_one(
-    store: Store,
-    known: Sequence[tuple[str, CalibrationStarted]],
-    witness: str,
-    now: Mapping[str, object],
-    judge: JsonObject,
-) -> None:
+def _require_one(store: Store, witness: str, now: Mapping[str, object], judge: JsonObject) -> None:
     stale = ""
-    for run, first in known:
-        for then in _judges_of(first.contract):
-            changed = _changed(first.contract, then, now, judge)
-            if changed and then.get("id") != witness and _essence(then) != _essence(judge):
-                continue
-            found = next(one for one in calibration_document(store, run).judges if one.id == then.get("id"))
-            if found.units and not changed:
-                _refuse_lenient(found, witness, run)
-                return
-            stale = stale or (f"{' and '.join(changed)} changed since (run {run})" if found.units else "")
+    for before in measured_before(store, [(CalibrationStarted.kind, MEASURED)], now, judge):
+        found = next(one for one in calibration_document(store, before.run).judges if one.id == before.judge)
+        if found.units and not before.changed:
+            _refuse_lenient(found, witness, before.run)
+            return
+        stale = stale or (f"{' and '.join(before.changed)} changed since (run {before.run})" if found.units else "")
     hint = f"honestone calibrate --labels FILE --rubric RUBRIC --judge {shlex.quote(witness)}"
     if stale:
         raise UsageError(f"the calibration of the held-out judge `{witness}` is stale: {stale}", hint=hint)
     raise UsageError(f"the held-out judge `{witness}` was never calibrated under this rubric", hint=hint)
-
-
-def _changed(before: Mapping[str, object], then: JsonObject, now: Mapping[str, object], judge: JsonObject) -> list[str]:
-    """What is not as it was when the judge was measured."""
-    parts = {
-        "the rubric": canonical(before.get("rubric")) != canonical(now.get("rubric")),
-        "the judge": _essence(then) != _essence(judge),
-        "the options of judging": canonical(before.get("options")) != canonical(now.get("options")),
-    }
-    return [name for name, is_another in parts.items() if is_another]
 
 
 def _refuse_lenient(found: CalibratedJudgeDoc, witness: str, run: str) -> None:

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias, cast
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.registry import AdapterContext, make_self_judge
 from honestone.app import loop
+from honestone.app.audit import require_tiers
 from honestone.app.calibrate import require_calibrated
 from honestone.app.history import improvement_report
 from honestone.app.holding_out import NOBODY, hold_one_out
@@ -35,6 +36,7 @@ from honestone.app.trusting import contacts
 from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.artifact import Artifact, Version
+from honestone.core.audit.verdict import tier_named
 from honestone.core.ballot import CHECK, Question, asked_criteria
 from honestone.core.contract import Contract
 from honestone.core.errors import CouldNotJudge, UsageError
@@ -205,6 +207,8 @@ def prepare(
     judges = _find_judges(request, rubric, context)
     if request.require_calibration:
         require_calibrated(workspace, rubric, judges.holdouts)
+    if request.require_tier is not None:
+        require_tiers(workspace, rubric, (*judges.asked, *judges.holdouts), tier_named(request.require_tier))
     place = loop.guarded(place, workspace, rubric.checker, checks_of(rubric.rubric), judges.asked + judges.holdouts)
     size = [(request.artifact, loaded.version.size)]
     refuse_too_big(judges.asked, rubric.rubric, request.judging, size, lambda _: loaded.version)
@@ -469,6 +473,7 @@ def _refuse_rubric_options(request: ImprovementRequest) -> None:
         ("--rubric", request.rubric is not None, "the suite's cases have rubrics of their own"),
         ("--holdout", bool(request.holdouts), "the suite's test split certifies"),
         ("--require-calibration", request.require_calibration, "the suite's test split certifies"),
+        ("--require-tier", request.require_tier is not None, "the suite's cases have rubrics of their own"),
         ("--self", request.self_judge, "the suite's own checks and judges decide"),
         (f"--policy {request.policy}", request.policy != "keep-best", _RULE),
     ):

@@ -322,7 +322,7 @@ class ImprovementRequest:
     workspace's folder.
 
     Of `rubric` and `suite` exactly one is named. `target`, `candidates`, `min_pass_rate` and `require_improvement`
-    belong to a suite; `holdouts`, `require_calibration`, `policy` and `self_judge` to a
+    belong to a suite; `holdouts`, `require_calibration`, `require_tier`, `policy` and `self_judge` to a
     rubric.
     """
 
@@ -341,6 +341,8 @@ class ImprovementRequest:
     max_growth: float | None = None
     require_calibration: bool = False
     """Refuse held-out judges that labels do not vouch for."""
+    require_tier: str | None = None
+    """Refuse judges that `audit` has not found to be of that tier: high, medium or low."""
     self_judge: bool = False
     dry_run: bool = False
     output: Path | None = None

@@ -198,6 +198,7 @@ loop_options = combined(
         is_flag=True,
         help="Refuse a held-out judge that `calibrate` has not measured as it is now, or found lenient.",
     ),
+    choice("--require-tier", "high|medium|low", help="Refuse a judge that `audit` has not found to be of that tier."),
     click.option("--policy", type=click.Choice(list(POLICIES)), default="keep-best", show_default=True),
     click.option(
         "--rounds", type=click.IntRange(min=1, max=100), help="Rounds after the baseline. [by effort: 3, 5, 8]"

@@ -104,6 +104,9 @@ class _Loop(_Judging, kw_only=True):
     require_calibration: Annotated[bool, Meta(description="Refuse held-out judges that labels do not vouch for.")] = (
         False
     )
+    require_tier: Annotated[
+        Literal["high", "medium", "low"] | None, Meta(description="Refuse judges that `audit` did not find to be that.")
+    ] = None
     policy: Annotated[str, Meta(description="plain, keep-best, belief or strict.")] = "keep-best"
     rounds: Annotated[int, Meta(ge=1, le=100)] | None = None
     max_diff: Annotated[Whole | None, Meta(description="Changed lines in one round.")] = None

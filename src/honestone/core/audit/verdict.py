@@ -23,6 +23,7 @@ from typing import Final
 
 from honestone.core.audit.probes import UNRELATED, UNTOUCHED, Probe
 from honestone.core.ballot import Answer, Ballot, JudgeState
+from honestone.core.errors import UsageError
 from honestone.core.events import ProbeAnswered
 from honestone.core.numbers import ONE
 from honestone.core.rubric import Criterion, Item, Key, Rubric
@@ -44,6 +45,13 @@ class Tier(StrEnum):
 
     def reaches(self, wanted: Tier) -> bool:
         return list(Tier).index(self) >= list(Tier).index(wanted)
+
+
+def tier_named(name: str) -> Tier:
+    """Raises UsageError for another word."""
+    if name not in list(Tier):
+        raise UsageError(f"the tier is {name!r}, but must be one of {', '.join(Tier)}")
+    return Tier(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
