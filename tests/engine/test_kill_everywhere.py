@@ -107,7 +107,9 @@ SCENES = [
     Scene("folder", folder_scene, ["doc", "--rubric", "doc/rubric.yaml", *COMMAND], "doc"),
     Scene("output", file_scene, ["doc.md", "--rubric", "rubric.yaml", *COMMAND, "--output", "new/out.md"], "doc.md"),
 ]
+BELIEF = Scene("belief", file_scene, ["doc.md", "--rubric", "rubric.yaml", *COMMAND, "--policy", "belief"], "doc.md")
 scenes = pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
+all_scenes = pytest.mark.parametrize("scene", [*SCENES, BELIEF], ids=lambda scene: scene.name)
 
 
 @dataclass(frozen=True)
@@ -313,7 +315,7 @@ def first_run(folder: Path) -> str:
     return first
 
 
-@scenes
+@all_scenes
 def test_killed_after_every_write_once(scene: Scene, undisturbed: Any, drivers: Queue[Driver], tmp_path: Path) -> None:
     """Every process dies right after its first write: each takes the loop one step further, to the same end."""
     expected, called, writes = undisturbed(scene)
@@ -347,7 +349,7 @@ def one_step(folder: Path) -> int:
     return 1 if started else 2
 
 
-@scenes
+@all_scenes
 def test_killed_at_every_third_write(scene: Scene, undisturbed: Any, drivers: Queue[Driver], tmp_path: Path) -> None:
     """Killed again and again right before a write, so that what came just before it is what has to hold."""
     expected, called, writes = undisturbed(scene)
