@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import samples
 from rendered import improvement_html, improvement_junit, improvement_markdown, improvement_text
-from test_documents import ACCEPTED, BASELINE, BETTER, ballot, improvement, looked, proposed
+from test_documents import ACCEPTED, BASELINE, BETTER, ballot, code, improvement, looked, proposed
 
 from honestone.core.events import event_from_plain
 from honestone.report.documents.improvement import LONGEST_WORDS, MoveDoc, RoundDoc
@@ -49,7 +49,7 @@ def test_a_round_says_what_moved_who_said_what_and_what_it_cost() -> None:
     one = RoundDoc(**{**_round(), "usage": None})
     assert one.story() == [
         "steps 40.0 → 60.0 (+20.0); tone 70.0 → 71.0 (+1.0, within noise); 1 as before",
-        "94.1% sure that the contract is met",
+        "94% sure that the contract is met",
         'the worker: "added the steps"',
     ]
 
@@ -74,6 +74,27 @@ def test_a_score_with_open_votes_says_between_what_it_is() -> None:
     assert RoundDoc(round=1, score_after=60.0, interval_after=[40.0, 73.0]).story() == [], "nobody else was asked"
 
 
+def test_scores_of_other_judges_are_not_taken_for_the_workers() -> None:
+    """A policy may ask another judge each time: what moved may be the difference of the two."""
+    moved = [MoveDoc(id="a", before=50.0, after=60.0)]
+    told = RoundDoc(round=1, criteria=moved, same_judges=False).story()
+    assert told[1:] == ["scored by other judges than before, so a part of the move may be theirs"]
+    assert len(RoundDoc(round=1, criteria=moved, same_judges=True).story()) == 1
+    others = [proposed(1, version="v1"), looked("v1", code()), looked("v1", ballot("y"))]
+    seen = [improvement(*BASELINE, *more)["rounds"][0]["same_judges"] for more in (BETTER, others, [proposed(1)])]
+    assert seen == [True, False, None]
+
+
+def test_bytes_proposed_again_are_not_told_again() -> None:
+    """What they did to the score is told where they came first; what the round cost is its own."""
+    again = proposed(2, version="v1") | {"spend": {"worker_calls": 1}}
+    rejected = {"type": "rejected", "round": 1, "reason": "it fell"}
+    first, second = improvement(*BASELINE, *BETTER, rejected, again)["rounds"]
+    assert (first["same_as"], second["same_as"]) == (None, 1)
+    moved = [MoveDoc(id="a", before=50.0, after=60.0)]
+    assert RoundDoc(round=2, same_as=1, criteria=moved, probability=0.5, said="done").story() == ['the worker: "done"']
+
+
 def test_what_the_outcome_says_already_is_not_said_twice() -> None:
     """A crash's detail holds the worker's last words."""
     assert RoundDoc(round=1, outcome="crashed", outcome_detail="it ended (no credit)", said="no credit").story() == []
@@ -84,7 +105,7 @@ def test_every_form_tells_the_story() -> None:
     """Text, Markdown and HTML hold the same lines, in their own dress."""
     for drawn in (improvement_text(told()), improvement_markdown(told()), improvement_html(told())):
         plain = " ".join(drawn.replace("\\", "").split())
-        for words in ("added the steps", "within noise", "94.1% sure", "2 judge calls", "What would help"):
+        for words in ("added the steps", "within noise", "94% sure", "2 judge calls", "What would help"):
             assert words in plain, words
         assert "the score still rose in round 1" in plain and "It is kind" in plain.replace("&#39;", "'")
     assert "What would help" not in improvement_text(told(advice=[]))

@@ -91,6 +91,13 @@ def percent(rate: Number | None) -> str:
     return "n/a" if rate is None else f"{show_points(exact(rate))}%"
 
 
+def sure(chance: float) -> str:
+    """A probability 0-1 in words: `94% sure`, never 0% or 100%."""
+    if chance > 0.99:
+        return "more than 99% sure"
+    return "less than 1% sure" if chance < 0.01 else f"{chance:.0%} sure"
+
+
 def rate_words(rate: Number | None, interval: Sequence[Number] | None) -> str:
     """`75.0%`, or what is known of it: `between 50.0% and 75.0%`."""
     if rate is None and interval:

@@ -182,9 +182,18 @@ def round_document(state: LoopState, entry: Round, event: EditProposed) -> Round
         probability=state.probability(entry.version) if entry.version is not None and ballots else None,
         floor_violations=sorted(below_floor(after)) if after and not entry.is_open else [],
         flags=list(after.flags) if after else [],
+        same_as=next(
+            (r.number for r in state.rounds[: entry.number - 1] if r.version and r.version == entry.version), None
+        ),
+        same_judges=_voters(_panel(state, entry.base)) == _voters(ballots) if after else None,
         within_noise=after is not None and after.voters is not None and _is_noise(before, after, state.tolerance),
         said=line(entry.message, LONGEST_WORDS) if entry.message else None,
     )
+
+
+def _voters(ballots: Iterable[Ballot]) -> set[str]:
+    """The judges that marked anything."""
+    return {one.voter for one in ballots if one.marks and one.judge != CHECK}
 
 
 def _is_noise(before: Scorecard | Line, after: Scorecard | Line, tolerance: Fraction) -> bool:

@@ -31,6 +31,7 @@ from honestone.core.loop.state import (
     state_of_rubric,
     why_no_marks,
 )
+from honestone.core.numbers import sure
 from honestone.core.rubric import Key
 from honestone.core.scorecard import Line, Scorecard, Scorer
 
@@ -418,10 +419,3 @@ def _why(state: BeliefState) -> Stop:
     if _aim(state) is None:
         return Stop(result=Result.PLATEAU, reason="nothing is left to improve")
     return Stop(result=Result.BUDGET, reason=f"{state.asked} judge calls are used, and the rest is too few for a round")
-
-
-def sure(chance: float) -> str:
-    """A probability in words."""
-    if chance > 0.99:
-        return "more than 99% sure"
-    return "less than 1% sure" if chance < 0.01 else f"{chance:.0%} sure"

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
-from honestone.core.numbers import change, percent, points
+from honestone.core.numbers import change, points, sure
 from honestone.report.documents.scorecard import (
     ArtifactDoc,
     JudgeDoc,
@@ -81,6 +81,8 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
     `criteria`, `judges`, `flags`, `floor_violations`: how each criterion moved, judge states, flags, criteria below a floor
     `diff`, `version`: lines added and removed; the digest of the new bytes
     `within_noise`: the overall score moved, by less than `noise.tolerance`, and judges marked it
+    `same_judges`: whether those who scored the new version scored the one it started from; `null` where it was not scored
+    `same_as`: the earlier round that proposed the same bytes; `null` for new ones
     `said`, `usage`: the worker's own last words, shortened; what the round cost
     `probability`: of the contract being met by its version, 0-1; `null` where the policy knows none
     `candidate`, `candidates`: over a suite, which of the candidates was taken, and what came of each
@@ -102,6 +104,8 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
     floor_violations: list[str] = []
     flags: list[str] = []
     within_noise: bool = False
+    same_judges: bool | None = None
+    same_as: int | None = None
     said: str | None = None
     usage: UsageDoc | None = None
     probability: float | None = None
@@ -165,6 +169,10 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
         return f"{told}; {still} as before" if moved and still else told
 
     @property
+    def _is_blurred(self) -> bool:
+        return self.same_judges is False and any(one.by not in ("", "0.0") for one in self.criteria)
+
+    @property
     def _open_words(self) -> str:
         low, high = self.interval_after or (None, None)
         if self.score_after is None or low == high or not any(one.is_absent for one in self.judges):
@@ -172,11 +180,14 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
         return f"with the votes that did not come, the score is from {points(low)} to {points(high)}"
 
     def story(self, arrow: str = "→") -> list[str]:
-        """What moved, how sure the policy is, what the worker said and what it cost: a line each."""
+        """What moved, how sure the policy is, what the worker said and what it cost: a line each. Of bytes that an
+        earlier round proposed, what moved is said there."""
         noise = "the score moved within noise" if self.within_noise else self._open_words
-        sure = "" if self.probability is None else f"{percent(self.probability)} sure that the contract is met"
+        apart = "scored by other judges than before, so a part of the move may be theirs" if self._is_blurred else ""
+        how_sure = "" if self.probability is None else f"{sure(self.probability)} that the contract is met"
+        looked = () if self.same_as else (self.moved_words(arrow), apart, noise, how_sure)
         spent = f"spent {', '.join(self.usage.words())}" if self.usage else ""
-        return [told for told in (self.moved_words(arrow), noise, sure, self.said_words, spent) if told]
+        return [told for told in (*looked, self.said_words, spent) if told]
 
 
 class WitnessDoc(Struct, frozen=True, kw_only=True):
