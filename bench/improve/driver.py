@@ -249,6 +249,8 @@ class Oracle:
         best = state.best
         candidate = state.rounds[-1].version if state.rounds and state.rounds[-1].is_open else None
         version = candidate or best
+        if state.limit is not None:
+            return Stop(result=Result.BUDGET, reason=state.limit)
         if state.unasked(version, "panel"):
             return Ask(judges=state.panel, version=version, role="panel")
         if candidate is not None:

@@ -28,7 +28,7 @@ MEASURED: Final = Path(__file__).with_name("measured.jsonl")
 REPO: Final = Path(__file__).resolve().parents[2]
 CHUNK: Final = 50
 RUNS: Final = 1000
-SEED: Final = 20_261
+SEED: Final = 156532
 
 
 def main() -> int:
