@@ -1,6 +1,6 @@
 """Run every world with every policy and write the figures into the docs: `make bench-improve`.
 
-    python bench/improve/leaderboard.py [--runs N] [--seed S] [--jobs N] [--only LABEL]...
+    python bench/improve/leaderboard.py [--runs N] [--seed S] [--jobs N] [--only LABEL]... [--resume]
     python bench/improve/leaderboard.py --write        # the pages again, from the figures on record
 
 The figures are kept in `measured.jsonl`, one document a cell; docs/loop-benchmark.md and README.md show them.
@@ -39,6 +39,8 @@ def main() -> int:
         with ProcessPoolExecutor(given.jobs) as pool:
             for job in wanted:
                 runs = max(1, round(given.runs * job.share))
+                if given.resume and _is_measured(found.get(job.key), job, runs, given.seed):
+                    continue
                 done = measured(pool, job, runs=runs, seed=given.seed)
                 found[job.key] = Measured(label=job.label, figures=done)
                 print(f"{job.label:20} {job.world.name:36} u3 {done.u3.value:7.1f}  {done.seconds:.0f} s", flush=True)
@@ -47,6 +49,10 @@ def main() -> int:
         page = REPO / name
         page.write_text(written(page.read_text(encoding="utf-8"), found), encoding="utf-8")
     return 0
+
+
+def _is_measured(one: Measured | None, job: Job, runs: int, seed: int) -> bool:
+    return one is not None and (one.figures.runs, one.figures.seed, one.figures.world) == (runs, seed, job.world)
 
 
 def measured(pool: ProcessPoolExecutor, job: Job, *, runs: int, seed: int) -> Figures:
@@ -83,6 +89,9 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=SEED, help=f"[{SEED}]")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes [as many as processors]")
     parser.add_argument("--only", action="append", metavar="LABEL", help="only the cells of this policy; repeatable")
+    parser.add_argument(
+        "--resume", action="store_true", help="leave out what is on record with these runs and this seed"
+    )
     parser.add_argument("--write", action="store_true", help="write the pages from the figures on record")
     return parser
 

@@ -12,6 +12,7 @@ import tables
 from cells import PANEL, jobs
 from driver import ORACLE, Outcome, Settings
 from figures import Figure, Measured, figures_of
+from goals import Goal, goals
 from hypothesis import given
 from hypothesis import strategies as st
 from worlds import World
@@ -132,3 +133,29 @@ def test_settings_are_each_policys_own_unless_given() -> None:
     assert (Settings(policy="belief").limits.rounds, Settings(policy="belief").limits.patience) == (16, 16)
     given_ = Settings(policy="belief", rounds=3, patience=2, max_calls=9).limits
     assert (given_.rounds, given_.patience, given_.calls) == (3, 2, 9)
+
+
+@pytest.mark.parametrize(
+    ("figure", "is_most", "expected"),
+    [
+        (Figure(8.0, 0.1), True, "met"),
+        (Figure(8.3, 0.2), True, "within the error"),
+        (Figure(8.5, 0.2), True, "missed"),
+        (Figure(7.9, 0.1), False, "within the error"),
+        (Figure(9.0, None), True, "missed"),
+        (Figure(None, None), True, "not measured"),
+    ],
+)
+def test_a_goal_is_missed_beyond_its_error(figure: Figure, is_most: bool, expected: str) -> None:
+    assert Goal(what="x", bar=8, figure=figure, is_most=is_most).outcome == expected
+
+
+def test_goals_name_the_cells_that_there_are() -> None:
+    """Each belongs to a world of the leaderboard; what was not measured has no row."""
+    names = {(job.label, job.world.name) for job in jobs(POLICIES)}
+    record = {key: cell(outcome(stated=0.9), outcome(is_good=False, stated=0.8), label=key[0]) for key in names}
+    whole = list(goals(record))
+    assert len(whole) == 4 * 8 + 4 + 8 + 3
+    stated = next(goal for goal in whole if goal.what == "checklist: stated above what is so")
+    assert stated.figure.value == pytest.approx(85 - 50)
+    assert list(goals({})) == []
