@@ -114,6 +114,8 @@ def test_bad_on_test_is_unconfirmed(desk: Desk) -> None:
     target = agent(desk)
     result = improve(desk, worker(desk, ADD.format("birch cedar elder")), target)
     assert (result.code, result.json["result"]) == (3, "UNCONFIRMED")
+    assert [(one["kind"], one["about"]) for one in result.json["advice"]] == [("person", "test")]
+    assert result.json["rounds"][0]["usage"]["target_calls"] > 0
     certified = result.json["certification"]
     assert certified["ok"] is False and certified["failed"] == ["fern", "ginger"]
     assert target.lines.count("fern") == 2

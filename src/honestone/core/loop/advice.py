@@ -52,6 +52,8 @@ def advise(state: LoopState, *, asks_judges: bool = True) -> list[Advice]:
     if stop.result is Result.CONTRACT_CHANGED:
         return [_look_at(name) for name in stop.changed[:_MOST_ITEMS]]
     found = [*_about_limits(state, stop)]
+    if not asks_judges:
+        found += _about_held_out_tasks(state, stop)
     if asks_judges and state.needs_witness:
         found += [*_about_witnesses(state, stop), *_about_failures(state), *_about_items(state)]
         found += [*_about_answers(state), *_about_kindness(state), *_about_a_dead_metric(state, stop)]
@@ -141,6 +143,16 @@ def _about_witnesses(state: LoopState, stop: Stop) -> Iterator[Advice]:
 def _named(key: Key) -> str:
     """`CRITERION/ITEM`, or the criterion alone where it is one question."""
     return key[0] if key[0] == key[1] else "/".join(key)
+
+
+def _about_held_out_tasks(state: LoopState, stop: Stop) -> Iterator[Advice]:
+    """Over tasks, the split that certifies is the held-out judge."""
+    if stop.result is Result.UNCONFIRMED:
+        for split in state.certifications(state.best):
+            text = (
+                f"A person's look at the tasks of {split}: those that steer the loop pass, and these do not confirm it."
+            )
+            yield Advice(kind=Help.PERSON, text=text, about=split)
 
 
 def _items(card: Scorecard) -> dict[Key, ItemLine]:

@@ -186,7 +186,7 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
         apart = "scored by other judges than before, so a part of the move may be theirs" if self._is_blurred else ""
         how_sure = "" if self.probability is None else f"{sure(self.probability)} that the contract is met"
         looked = () if self.same_as else (self.moved_words(arrow), apart, noise, how_sure)
-        spent = f"spent {', '.join(self.usage.words())}" if self.usage else ""
+        spent = f"spent {', '.join(self.usage.words(whole_run=True))}" if self.usage else ""
         return [told for told in (*looked, self.said_words, spent) if told]
 
 
