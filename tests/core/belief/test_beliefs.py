@@ -55,6 +55,22 @@ def test_votes_carry_over_to_what_an_edit_did_not_touch() -> None:
     assert 40 < criteria["b"].mean < 60
 
 
+def test_looks_at_a_rejected_version_count_for_what_its_edit_left_alone() -> None:
+    """The same marks on what was not touched make the base surer; marks far from them say that it was touched."""
+    ends = {}
+    for points in (80, 20):
+        found = beliefs(rubric(percent("a"), percent("b")))
+        found.see("v0", "p0", look("p0", {"a": 80, "b": 50}))
+        found.edit("v0", "v1", ("b",), ())
+        found.see("v1", "p1", look("p1", {"a": points, "b": 20}))
+        before = found.outlook("v0").criteria
+        found.reject("v1")
+        after = found.outlook("v0").criteria
+        assert after["b"] == before["b"]
+        ends[points] = before["a"].var - after["a"].var
+    assert ends[80] > 10 and abs(ends[20]) < 1
+
+
 def test_what_code_says_is_known_and_is_asked_again_after_an_edit() -> None:
     of = rubric(checked("a"), threshold=100)
     found = beliefs(of)

@@ -101,3 +101,17 @@ def test_only_a_held_out_judge_tells_what_is_cosmetic() -> None:
     cosmetic = [sum(belief.weights[14:]) for belief in (panel, witness)]
     assert cosmetic[0] > 0.15 > 0.05 > cosmetic[1]
     assert 0 < LEAK < 1
+
+
+@given(models, votes, st.booleans())
+def test_what_a_rejected_version_showed_counts_for_its_base(model: ItemModel, cast: Votes, yes: bool) -> None:
+    """Without an answer nothing is learned; an answer moves the belief as it would have done there, but by less (but for
+    what it says of the shared error)."""
+    base, _ = believed(model, model.start(), cast)
+    version = model.edited(base, aimed=False)
+    assert model.before(base, version).weights == pytest.approx(base.weights, abs=1e-9)
+    seen, _ = model.seen(version, Looks(), held_out=False, yes=yes)
+    direct, _ = model.seen(base, Looks(), held_out=False, yes=yes)
+    found = model.before(base, seen)
+    assert sum(found.weights) == pytest.approx(1)
+    assert min(base.met, direct.met) - 0.03 <= found.met <= max(base.met, direct.met) + 0.03

@@ -17,7 +17,7 @@ from honestone.core.ballot import Mark
 from honestone.core.belief.contract import Contract, Moments, Odds, leaves
 from honestone.core.belief.items import FIXED, ItemBelief, ItemModel, Looks
 from honestone.core.belief.normal import Atom
-from honestone.core.belief.scores import ScoreBelief, ScoreModel, room
+from honestone.core.belief.scores import ASIDE, ScoreBelief, ScoreModel, room
 from honestone.core.rubric import Criterion, Item, Key, Rubric
 from honestone.core.scorecard import is_na, share
 
@@ -30,13 +30,18 @@ FLIPS: Final = (0.05, 0.10, 0.14)
 QUIET_SD: Final = 0.5
 QUIET_FLIP: Final = 0.002
 """Judges (mostly programs) that hardly err at all."""
-FORGOTTEN: Final = 1e-3
+FORGOTTEN: Final = 3e-3
 """The weight at which a member of a bank is given up."""
 
 GAIN: Final = 10.0
 """Points that an edit brings an anchored criterion on average, where there is room."""
 LOSS: Final = 0.7
 """Points that each other criterion that judges mark loses on average."""
+
+UNTOUCHED: Final = 0.8
+"""How sure it has to be that an edit left an item alone before a look at a rejected version counts for its base."""
+MOVED: Final = 0.3
+"""A yes/no item that is believed to have moved by more has been touched."""
 
 M = TypeVar("M")
 
@@ -76,12 +81,21 @@ class Outlook(NamedTuple):
     overall: Moments
 
 
+class _Heard(NamedTuple):
+    """A judge's points for anchored items, and the log of their density before, by the number of the member."""
+
+    judge: int
+    votes: Mapping[Key, float]
+    logs: Mapping[Key, Mapping[int, float]]
+
+
 @dataclass(slots=True)
 class _Version:
     """The beliefs about one version, by item and, within it, by the number of the bank's member.
 
     `known`: what code answered (points). `looks`: what each judge, by its number, said of a yes/no item. `away`: how
-    many more answers "n/a" than others an item had.
+    many more answers "n/a" than others an item had. `base` is what it was made of, by an edit that was aimed at the items
+    `aimed`, and `heard` the looks at it.
     """
 
     scores: dict[Key, dict[int, ScoreBelief]] = field(default_factory=dict)
@@ -89,10 +103,13 @@ class _Version:
     looks: dict[Key, dict[int, Looks]] = field(default_factory=dict)
     known: dict[Key, float | None] = field(default_factory=dict)
     away: dict[Key, int] = field(default_factory=dict)
+    heard: list[_Heard] = field(default_factory=list)
+    base: str | None = None
+    aimed: frozenset[Key] = frozenset()
 
 
 class Beliefs:
-    """Change it only with `see_checks`, `see` and `edit`. Versions are named by their digest; the judges' names are
+    """Change it only with `see_checks`, `see`, `edit` and `reject`. Versions are named by their digest; the judges' names are
     those of the run."""
 
     def __init__(self, rubric: Rubric, original: str, panel: Sequence[str], held_out: Sequence[str]) -> None:
@@ -171,13 +188,14 @@ class Beliefs:
             return
         logs = {}
         updated: dict[Key, dict[int, ScoreBelief]] = {key: {} for key in votes}
+        seen: dict[Key, dict[int, float]] = {key: {} for key in votes}
         for index in self._score_bank.weights:
-            model, total = self._score_bank.models[index], 0.0
+            model = self._score_bank.models[index]
             for key, vote in votes.items():
-                updated[key][index], seen = model.seen(found.scores[key][index], judge, vote)
-                total += seen
-            logs[index] = total
+                updated[key][index], seen[key][index] = model.seen(found.scores[key][index], judge, vote)
+            logs[index] = sum([of[index] for of in seen.values()])
         found.scores.update(updated)
+        found.heard.append(_Heard(judge, votes, seen))
         self._score_bank.learn(logs)
 
     def _see_items(self, found: _Version, judge: int, votes: Mapping[Key, bool]) -> None:
@@ -219,7 +237,47 @@ class Beliefs:
             looks={key: looks for key, looks in old.looks.items() if key not in aimed},
             known=dict.fromkeys(old.known),
             away=dict(old.away),
+            base=base,
+            aimed=frozenset(touched | aimed),
         )
+
+    def reject(self, version: str) -> None:
+        """The version is given up. What was seen of its items counts for those of its base that the edit was not aimed at,
+        as far as it seems to have left them alone."""
+        found = self._versions.get(version)
+        if found is None or found.base is None:
+            return
+        old = self._versions[found.base]
+        for heard in found.heard:
+            for key in heard.votes.keys() - found.aimed:
+                old.scores[key] = self._score_before(old.scores[key], key, heard)
+        old.items.update(self._items_before(old, found))
+        old.looks.update({key: looks for key, looks in found.looks.items() if key not in found.aimed})
+        found.base = None
+        self._forget()
+
+    def _score_before(self, beliefs: dict[int, ScoreBelief], key: Key, heard: _Heard) -> dict[int, ScoreBelief]:
+        known = {}
+        for index in self._score_bank.weights:
+            seen, log_untouched = self._score_bank.models[index].seen(beliefs[index], heard.judge, heard.votes[key])
+            is_untouched = ASIDE[0].weight * exp(log_untouched - heard.logs[key][index]) > UNTOUCHED
+            known[index] = seen if is_untouched else beliefs[index]
+        return known
+
+    def _items_before(self, old: _Version, new: _Version) -> dict[Key, dict[int, ItemBelief]]:
+        found: dict[Key, dict[int, ItemBelief]] = {}
+        same: dict[tuple[int, int], ItemBelief] = {}
+        for key in self._yes_no:
+            if key in new.aimed or abs(self._met(new, key) - self._met(old, key)) > MOVED:
+                continue
+            found[key] = {}
+            for index in self._item_bank.weights:
+                base, version = old.items[key][index], new.items[key][index]
+                place = (id(base), id(version))
+                if place not in same:
+                    same[place] = self._item_bank.models[index].before(base, version)
+                found[key][index] = same[place]
+        return found
 
     def _forget(self) -> None:
         self._probabilities.clear()

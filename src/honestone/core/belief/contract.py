@@ -19,7 +19,7 @@ from honestone.core.rubric import Criterion, Key, Rubric
 MARGIN: Final = 1.0
 """Points above each bar that an anchored score is believed to need, so that common leniency costs less."""
 SOFT_OVERALL: Final = 3.0
-SOFT_CRITERION: Final = 6.0
+SOFT_CRITERION: Final = 4.0
 """Points that make the value of a version smooth: how much of a bar one round can hope to move."""
 
 _CLOSE: Final = 1e-6

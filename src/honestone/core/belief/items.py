@@ -79,6 +79,19 @@ class ItemModel:
         faked_now = (1.0 - FIXED) * faked + FAKED * unmet_before
         return self._on_nodes(1.0 - met_now - faked_now, met_now, faked_now)
 
+    def before(self, base: ItemBelief, version: ItemBelief) -> ItemBelief:
+        """The belief about an item of the base, after what was seen of it in a version whose edit was aimed at others."""
+        found = []
+        for node in range(_COUNT):
+            unmet, met, _ = base.weights[node::_COUNT]
+            seen_unmet, seen_met, seen_faked = version.weights[node::_COUNT]
+            if_unmet = seen_unmet / max(unmet + BROKEN * met, 1e-300)
+            if_met = seen_met / max((1.0 - BROKEN) * met, 1e-300)
+            found.append((unmet * if_unmet, met * ((1.0 - BROKEN) * if_met + BROKEN * if_unmet), seen_faked))
+        weights = [row[part] for part in range(3) for row in found]
+        total = sum(weights)
+        return _belief([w / total for w in weights])
+
     def _on_nodes(self, *states: float) -> ItemBelief:
         return _belief([state * weight for state in states for _, weight in NODES])
 

@@ -55,7 +55,8 @@ def room(mean: float) -> float:
 
 
 class Part(NamedTuple):
-    """A normal distribution over (truth, shared error, each judge's own error), with its weight."""
+    """A normal distribution over (truth, shared error, each judge's own error), with its weight. `cov` is the lower
+    triangle of the covariances, by rows."""
 
     weight: float
     mean: Row
@@ -103,19 +104,18 @@ class ScoreModel:
         return [0.0, self.rho * self.sd * self.sd, *own]
 
     def start(self) -> ScoreBelief:
-        size = len(self.usual)
-        cov = [[0.0] * size for _ in range(size)]
-        for index, var in enumerate(self.usual):
-            cov[index][index] = var
+        cov = [[*[0.0] * index, var] for index, var in enumerate(self.usual)]
         cov[0][0] = START_SD * START_SD
-        return _belief([Part(1.0, [START_MEAN, *[0.0] * (size - 1)], cov)])
+        return _belief([Part(1.0, [START_MEAN, *[0.0] * (len(cov) - 1)], cov)])
 
     def seen(self, belief: ScoreBelief, judge: int, vote: float) -> tuple[ScoreBelief, float]:
         """The belief after a judge's vote (points), and the log of the vote's density before it."""
         at, load, fresh = judge + 2, self.loads[judge], self.fresh[judge]
         found, logs = [], []
         for weight, mean, cov in belief.parts:
-            pull = [row[0] + load * row[1] + row[at] for row in cov]
+            shared = [cov[1][0], *[row[1] for row in cov[1:]]]
+            own = [*cov[at], *[row[at] for row in cov[at + 1 :]]]
+            pull = [row[0] + load * s + o for row, s, o in zip(cov, shared, own, strict=True)]
             spread = pull[0] + load * pull[1] + pull[at] + fresh
             miss = vote - mean[0] - load * mean[1] - mean[at]
             logs.append(log(weight) - 0.5 * (log(2.0 * pi * spread) + miss * miss / spread))
@@ -124,7 +124,7 @@ class ScoreModel:
                 (
                     [m + p * step for m, p in zip(mean, pull, strict=True)],
                     [
-                        [c - scaled * p for c, p in zip(row, pull, strict=True)]
+                        [c - scaled * p for c, p in zip(row, pull, strict=False)]
                         for row, scaled in zip(cov, [p / spread for p in pull], strict=True)
                     ],
                 )
@@ -132,7 +132,7 @@ class ScoreModel:
         top = max(logs)
         weights = [exp(one - top) for one in logs]
         total = sum(weights)
-        parts = [Part(w / total, m, c) for w, (m, c) in zip(weights, found, strict=True) if w > 1e-4 * total]
+        parts = [Part(w / total, m, c) for w, (m, c) in zip(weights, found, strict=True) if w > 1e-3 * total]
         if len(parts) < len(found):
             left = sum([p.weight for p in parts])
             parts = [p._replace(weight=p.weight / left) for p in parts]
@@ -149,16 +149,16 @@ class ScoreModel:
             _, mean, cov = worn[change.kept]
             by = change.by * room(before.mean[0]) if change.per_room else change.by
             mean, cov = [mean[0] + by, mean[1] + change.shared, *mean[2:]], list(cov)
-            cov[0] = [cov[0][0] + change.sd * change.sd, *cov[0][1:]]
+            cov[0] = [cov[0][0] + change.sd * change.sd]
             if change.shared_sd:
-                cov[1] = [cov[1][0], cov[1][1] + change.shared_sd * change.shared_sd, *cov[1][2:]]
+                cov[1] = [cov[1][0], cov[1][1] + change.shared_sd * change.shared_sd]
             parts.append(Part(change.weight, mean, cov))
         return _belief(parts)
 
     def _worn(self, part: Part, kept: float) -> Part:
         """Errors that are drawn again, with the correlation `kept` to the old ones."""
         rest = 1.0 - kept * kept
-        cov = [[part.cov[0][0], *[kept * c for c in part.cov[0][1:]]]]
+        cov = [part.cov[0]]
         for index, row in enumerate(part.cov[1:], 1):
             new = [kept * row[0], *[kept * kept * c for c in row[1:]]]
             new[index] += rest * self.usual[index]
@@ -172,11 +172,11 @@ def _as_one(belief: ScoreBelief) -> Part:
         return belief.parts[0]
     size = range(len(belief.parts[0].mean))
     mean = [sum([p.weight * p.mean[i] for p in belief.parts]) for i in size]
-    cov = [[0.0] * len(mean) for _ in mean]
+    cov = [[0.0] * (index + 1) for index in size]
     for weight, centre, spread in belief.parts:
         off = [c - m for c, m in zip(centre, mean, strict=True)]
         cov = [
-            [t + weight * (c + far * o) for t, c, o in zip(total, row, off, strict=True)]
+            [t + weight * (c + far * o) for t, c, o in zip(total, row, off, strict=False)]
             for total, row, far in zip(cov, spread, off, strict=True)
         ]
     return Part(1.0, mean, cov)

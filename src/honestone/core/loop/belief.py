@@ -15,7 +15,7 @@ from typing import Final
 
 from honestone.core.ballot import CHECK, Ballot
 from honestone.core.belief.beliefs import Beliefs
-from honestone.core.events import BallotCast, EditProposed, Event
+from honestone.core.events import BallotCast, EditProposed, Event, VersionRejected
 from honestone.core.loop.policies import lost_check, rounds_used_up
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import (
@@ -35,8 +35,6 @@ from honestone.core.numbers import sure
 from honestone.core.rubric import Key
 from honestone.core.scorecard import Line, Scorecard, Scorer
 
-CONSULT: Final = 0.15
-"""The probability from which it is worth asking a held-out judge."""
 LOOKS_NEEDED: Final = 2
 """Looks of held-out judges at a version without which it is not PASSED."""
 LOOKS_IN_RUN: Final = 2
@@ -54,14 +52,16 @@ _DEAD_AFTER: Final = 7
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """The probability at which a version is PASSED while the loop runs, and at its end."""
+    """Probabilities: from `consult` it is worth asking a held-out judge, from `run` a version is PASSED while the loop
+    runs, and from `end` when no edit follows."""
 
+    consult: float
     run: float
     end: float
 
 
-ON_A_SCALE: Final = Bars(0.90, 0.70)
-YES_OR_NO: Final = Bars(0.92, 0.50)
+ON_A_SCALE: Final = Bars(consult=0.30, run=0.92, end=0.72)
+YES_OR_NO: Final = Bars(consult=0.15, run=0.94, end=0.55)
 """Lower at the end, because what is stated of yes/no items is modest: what is stated as .89 is so in .98 of cases."""
 
 
@@ -112,6 +112,9 @@ class BeliefState(LoopState):
             case EditProposed() if event.version is not None and event.outcome is ProposalOutcome.CHANGED:
                 for fold in self.folds:
                     fold.edit(event.base or self.current, event.version, event.focus, event.items)
+            case VersionRejected() if self.rounds[-1].version is not None:
+                for fold in self.folds:
+                    fold.reject(self.rounds[-1].version)
         LoopState.apply(self, event)
 
     def _take_in(self, event: BallotCast) -> None:
@@ -376,7 +379,7 @@ def _certify(state: BeliefState, *, is_last: bool) -> Ask | Stop | None:
         )
     is_short = is_sure and seen >= LOOKS_NEEDED
     most = LOOKS_AT_END if is_last else LOOKS_IN_RUN
-    if chance < CONSULT or state.calls_left <= 0 or state.failures(version) >= TRIES:
+    if chance < bars.consult or state.calls_left <= 0 or state.failures(version) >= TRIES:
         return None
     if not is_short and state.certifying.get(version, 0) >= most:
         return None
