@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -149,11 +150,31 @@ def test_a_judge_that_fails_gives_no_number(desk: Desk) -> None:
     shelf(desk)
     dead, good = desk.judge("dead", "sys.exit('no disk')"), desk.judge("good")
     nobody = desk.run(*words(dead), "--json")
-    assert nobody.code == 3 and not nobody.out and "no disk" in nobody.err
+    assert nobody.code == 3 and "no disk" in nobody.err and nobody.json["judges"][0]["kappa"] is None
+    assert desk.run(*words(dead)).out == ""
     found = desk.run(*words(dead, good), "--json").json
     assert found["judges"][0]["units"] == 0 and found["judges"][0]["lenient"] is None
     assert found["judges"][0]["kappa"] is None and "no disk" in found["judges"][0]["reason"]
     assert found["panel"]["votes"] == 1 and found["judges"][1]["kappa"] == 1
+
+
+def test_after_a_kill_nothing_is_paid_twice(desk: Desk) -> None:
+    """The same command asks only about what was not answered."""
+    shelf(desk)
+    slow = desk.judge("slow", "if 'number 9.' in text and n == 0: time.sleep(60)\nprint(json.dumps(reply()))")
+    path = slow.path
+    path.write_text(path.read_text().replace("again = ", "n = os.path.exists('killed')\nagain = "))
+    running = desk.start(*words(slow), "--json")
+    until = time.monotonic() + 60
+    while slow.calls < 16 and time.monotonic() < until:
+        time.sleep(0.02)
+    time.sleep(0.2)
+    running.kill()
+    running.communicate()
+    desk.file("killed", "")
+    found = desk.run(*words(slow), "--json")
+    assert found.code == 0 and found.json["judges"][0]["kappa"] == 1
+    assert slow.calls - 16 == found.json["usage"]["judge_calls"] < 16
 
 
 def refusals() -> list[tuple[dict[str, str], tuple[str, ...], list[str]]]:

@@ -147,3 +147,14 @@ def test_at_a_terminal(set_up: Desk) -> None:
     assert running.wait(60) == 130
     os.close(here)
     assert len(kept(set_up)) == 1
+
+
+def test_a_folder_is_shown_file_by_file(set_up: Desk) -> None:
+    """With the names of files that are not text; a labels file inside of it is refused."""
+    set_up.file("skill/SKILL.md", "Be kind.\n")
+    set_up.file("skill/x.bin", b"\0\1")
+    words = ("label", "skill", "-r", "r.yaml", "--rater", "me", "--labels")
+    shown = set_up.run(*words, "l.jsonl", stdin="y\n")
+    assert "  SKILL.md\n  | Be kind." in shown.out and "x.bin\n  | (2 bytes that are not text)" in shown.out
+    refused = set_up.run(*words, "skill/l.jsonl", stdin="y\n")
+    assert refused.is_refusal and "inside the artifact" in refused.err

@@ -62,8 +62,7 @@ class CalibrateRequest:
 def calibrate_judges(workspace: Workspace, request: CalibrateRequest, observer: Observer) -> CalibrationDoc:
     """Judge what is labelled, with replies on record where there are any, and keep what that comes to.
 
-    Raises UsageError and its kinds before anything is spent, CouldNotJudge when no judge answered, Interrupted; the same
-    command resumes.
+    Raises UsageError and its kinds before anything is spent, Interrupted; the same command resumes.
     """
     if request.judging.repeat is not None:
         raise UsageError(
@@ -106,13 +105,16 @@ def calibrate_judges(workspace: Workspace, request: CalibrateRequest, observer: 
             first=started,
         )
         document = calibration_document(store, run)
-        is_measured = any(judge.units for judge in document.judges)
-        result = MEASURED if is_measured else "inconclusive"
+        result = MEASURED if any(judge.units for judge in document.judges) else "inconclusive"
         store.finish_run(run, result, RunFinished(result=result))
-    if not is_measured:
+    return document
+
+
+def require_measured(document: CalibrationDoc) -> None:
+    """Raises CouldNotJudge where no judge answered anything that is labelled."""
+    if not any(judge.units for judge in document.judges):
         why = next((judge.reason for judge in document.judges if judge.reason), "they gave no usable answer")
         raise CouldNotJudge(f"no judge answered what is labelled: {why}")
-    return document
 
 
 def _labels(workspace: Workspace, plan: RubricPlan, request: CalibrateRequest) -> tuple[list[Label], int]:

@@ -35,6 +35,7 @@ class LabelRequest:
     rubric: Path
     labels: Path
     rater: str
+    accept_loss: bool = False
 
 
 class Wish(StrEnum):
@@ -105,7 +106,14 @@ class _Open:
 class _Session:
     def __init__(self, workspace: Workspace, request: LabelRequest, observer: Observer) -> None:
         self.rater = _checked_name(request.rater)
-        plan = RubricPlan.read(workspace, request.rubric, JudgingOptions(), request.artifacts, note=observer.note)
+        plan = RubricPlan.read(
+            workspace,
+            request.rubric,
+            JudgingOptions(),
+            request.artifacts,
+            accept_loss=request.accept_loss,
+            note=observer.note,
+        )
         by_key = {one.key: one for one in targets_of(plan.rubric).values()}
         targets = [one for one in by_key.values() if one.item is not None]
         if not targets:

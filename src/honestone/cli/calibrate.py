@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from honestone.app.calibrate import CalibrateRequest, calibrate_judges
+from honestone.app.calibrate import CalibrateRequest, calibrate_judges, require_measured
 from honestone.cli import options as shared
 from honestone.cli.helping import Grouped
 from honestone.cli.terminal import Progress, here, render, write
@@ -60,5 +60,10 @@ def calibrate(
     )
     with Progress(quiet=quiet) as progress:
         document = calibrate_judges(here(), request, progress)
-    write(render(document, "json" if as_json else form))
+    form = "json" if as_json else form
+    if form == "json":
+        write(render(document, form))
+    require_measured(document)
+    if form != "json":
+        write(render(document, form))
     return int(strict and any(judge.lenient for judge in document.judges))

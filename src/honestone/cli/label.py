@@ -22,9 +22,12 @@ from honestone.system.drawing import is_terminal, line, style_for
     "--labels", type=shared.PATH, required=True, metavar="FILE", help="Where answers are kept: NAME.jsonl or NAME.csv."
 )
 @click.option("--rater", required=True, metavar="NAME", help="Who answers.")
+@shared.accept_loss_option
 @shared.json_option
 @shared.quiet_option
-def label(artifacts: tuple[Path, ...], rubric: Path, labels: Path, rater: str, as_json: bool, quiet: bool) -> int:
+def label(
+    artifacts: tuple[Path, ...], rubric: Path, labels: Path, rater: str, accept_loss: bool, as_json: bool, quiet: bool
+) -> int:
     """Label artifacts by hand, so that `honestone calibrate` can measure judges against people.
 
     Shows each artifact and its open items, and reads one line for each from stdin: y, n, a number on the item's scale,
@@ -37,7 +40,7 @@ def label(artifacts: tuple[Path, ...], rubric: Path, labels: Path, rater: str, a
     Example:
       honestone label drafts/*.md --rubric rubric.yaml --labels labels.jsonl --rater maria
     """
-    request = LabelRequest(artifacts=artifacts, rubric=rubric, labels=labels, rater=rater)
+    request = LabelRequest(artifacts=artifacts, rubric=rubric, labels=labels, rater=rater, accept_loss=accept_loss)
     with Progress(quiet=quiet) as progress:
         desk = _Desk(is_json=as_json)
         try:

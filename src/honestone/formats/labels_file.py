@@ -83,7 +83,7 @@ class _Reader:
             self._wrong(1, f"labels need a column `{_ARTIFACT}`", hint)
         for column in columns:
             if column not in COLUMNS and column not in self._targets:
-                self._unknown(1, column, [*self._targets, *COLUMNS])
+                self._unknown(1, column, [*dict.fromkeys(one.name for one in self._by_key.values()), *COLUMNS])
 
     def _unknown(self, line: int, name: str, known: Iterable[str]) -> None:
         if name in self._by_code:
