@@ -84,6 +84,13 @@ def test_a_bigger_budget_names_the_limit() -> None:
     assert advise(state)[0].about == "--max-calls"
 
 
+def test_a_bigger_budget_where_the_policy_stops_before_its_limit() -> None:
+    """What is left is too little for a round: no limit was met, and more would help all the same."""
+    state = Scene(ONE, {}).state()
+    seen(state, "v0", ballot("ann", {"a": 50}))
+    assert kinds(finished(state, Result.BUDGET)) == [("budget", None)]
+
+
 # ---------------------------------------------------------------------------------------------------------- the worker
 
 

@@ -71,9 +71,10 @@ def _look_at(name: str) -> Advice:
 def _about_limits(state: LoopState, stop: Stop) -> Iterator[Advice]:
     last = _last_rise(state)
     rose = f"the score still rose in round {last.number}" if last is not None else ""
-    if state.limit is not None:
-        option = state.limit.split()[0]
-        text = f"A bigger budget: {state.limit}" + (f", and {rose}." if rose else ".")
+    limit = state.limit or (stop.reason if stop.result is Result.BUDGET else None)
+    if limit is not None:
+        option = limit.split()[0]
+        text = f"A bigger budget: {limit}" + (f", and {rose}." if rose else ".")
         yield Advice(kind=Help.BUDGET, text=text, about=option if option.startswith("--") else None)
     elif stop.result is Result.ROUND_LIMIT and rose:
         yield Advice(kind=Help.ROUNDS, text=f"More rounds (--rounds): {rose}.", about="--rounds")
