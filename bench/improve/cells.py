@@ -69,4 +69,4 @@ def jobs(policies: tuple[str, ...]) -> Iterator[Job]:
             yield Job(label=FEWER_CALLS, world=world, settings=Settings(policy="belief", max_calls=20), share=0.5)
     for world in (*OTHERS, *EXACT):
         for name in (*careful, *((ORACLE,) if world in EXACT else ())):
-            yield Job(label=name, world=world, settings=Settings(policy=name), share=0.5)
+            yield Job(label=name, world=world, settings=Settings(policy=name), share=0.25)

@@ -85,7 +85,7 @@ def keep(found: dict[tuple[str, str], Measured]) -> None:
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], allow_abbrev=False)
-    parser.add_argument("--runs", type=int, default=RUNS, help=f"a headline cell, others half of that [{RUNS}]")
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"a headline cell, others a quarter of that [{RUNS}]")
     parser.add_argument("--seed", type=int, default=SEED, help=f"[{SEED}]")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes [as many as processors]")
     parser.add_argument("--only", action="append", metavar="LABEL", help="only the cells of this policy; repeatable")

@@ -36,6 +36,7 @@ def headline(found: Record) -> str:
     head = (
         "world",
         "policy",
+        "runs",
         "PASSes false %",
         "false %",
         "true %",
@@ -62,6 +63,7 @@ def _row(world: World, label: str, one: Measured) -> Sequence[str]:
     return (
         world.name,
         label,
+        str(figures.runs),
         shown(one.false_share),
         shown(one.false_pass),
         shown(one.true_pass),
@@ -87,8 +89,8 @@ def means(found: Record) -> str:
 
 def others(found: Record) -> str:
     """keep-best and belief in worlds that nothing was tuned on."""
-    head = ("world", "policy", "PASSes false %", "true %", "quality", "regressed %", "stated", "U3")
-    places = (0, 1, 2, 4, 5, 6, 9, 10)
+    head = ("world", "policy", "runs", "PASSes false %", "true %", "quality", "regressed %", "stated", "U3")
+    places = (0, 1, 2, 3, 5, 6, 7, 10, 11)
     rows = (
         _row(world, label, found[label, world.name])
         for world in (*OTHERS, *EXACT)
@@ -101,7 +103,9 @@ def others(found: Record) -> str:
 def readme(found: Record) -> str:
     """Three loops, and how often each is right."""
     head = ("of 100 runs", *(world.name for world in HEADLINE))
-    labels = [label for label in (PANEL, "keep-best", "belief") if (label, HEADLINE[0].name) in found]
+    labels = [
+        label for label in (PANEL, "keep-best", "belief") if all((label, world.name) in found for world in HEADLINE)
+    ]
     return _table(head, ((label, *(_in_short(found[label, world.name]) for world in HEADLINE)) for label in labels))
 
 

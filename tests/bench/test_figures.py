@@ -159,3 +159,13 @@ def test_goals_name_the_cells_that_there_are() -> None:
     stated = next(goal for goal in whole if goal.what == "checklist: stated above what is so")
     assert stated.figure.value == pytest.approx(85 - 50)
     assert list(goals({})) == []
+
+
+@pytest.mark.parametrize("name", list(tables.TABLES))
+def test_tables_of_a_part_of_the_cells(name: str) -> None:
+    """A measurement may be cut short: what is not there has no row, and no cell stands for it."""
+    every = list(jobs(POLICIES))
+    for count in (0, 1, 7, len(every)):
+        record = {job.key: cell(outcome(stated=0.9), label=job.label, world=job.world) for job in every[:count]}
+        lines = tables.TABLES[name](record).splitlines()
+        assert lines[1].startswith("| --- |") and len({line.count("|") for line in lines}) == 1
