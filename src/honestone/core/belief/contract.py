@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 from honestone.core.belief.normal import Atom, below, cut, log_below, merged
 from honestone.core.rubric import Criterion, Key, Rubric
 
-MARGIN: Final = 1.0
+MARGIN: Final = 1.25
 """Points above each bar that an anchored score is believed to need, so that common leniency costs less."""
 SOFT_OVERALL: Final = 3.0
 SOFT_CRITERION: Final = 4.0

@@ -60,7 +60,7 @@ class Bars:
     end: float
 
 
-ON_A_SCALE: Final = Bars(consult=0.30, run=0.92, end=0.72)
+ON_A_SCALE: Final = Bars(consult=0.15, run=0.93, end=0.75)
 YES_OR_NO: Final = Bars(consult=0.15, run=0.94, end=0.55)
 """Lower at the end, because what is stated of yes/no items is modest: what is stated as .89 is so in .98 of cases."""
 
