@@ -13,8 +13,6 @@ from typing import Final, TypeAlias, cast
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.registry import AdapterContext, make_self_judge
 from honestone.app import loop
-from honestone.app.audit import require_tiers
-from honestone.app.calibrate import require_calibrated
 from honestone.app.history import improvement_report
 from honestone.app.holding_out import NOBODY, hold_one_out
 from honestone.app.judging_options import (
@@ -36,7 +34,6 @@ from honestone.app.trusting import contacts
 from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.artifact import Artifact, Version
-from honestone.core.audit.verdict import tier_named
 from honestone.core.ballot import CHECK, Question, asked_criteria
 from honestone.core.contract import Contract
 from honestone.core.errors import CouldNotJudge, UsageError
@@ -205,10 +202,7 @@ def prepare(
     hint = "--worker cmd:COMMAND, or give the rubric's items `fix:` commands and use --worker fix"
     worker = loop.find_worker(request.worker or ("fix" if fixes else None), context, hint=hint)
     judges = _find_judges(request, rubric, context)
-    if request.require_calibration:
-        require_calibrated(workspace, rubric, judges.holdouts)
-    if request.require_tier is not None:
-        require_tiers(workspace, rubric, (*judges.asked, *judges.holdouts), tier_named(request.require_tier))
+    _require_vouched(workspace, request, rubric, judges)
     place = loop.guarded(place, workspace, rubric.checker, checks_of(rubric.rubric), judges.asked + judges.holdouts)
     size = [(request.artifact, loaded.version.size)]
     refuse_too_big(judges.asked, rubric.rubric, request.judging, size, lambda _: loaded.version)
@@ -353,6 +347,19 @@ def _find_judges(request: ImprovementRequest, rubric: RubricPlan, context: Adapt
         panel, holdouts = _once(panel), _once(holdouts)
     is_automatic = bool(holdouts) and not request.holdouts
     return _Judges(panel=panel, fallback=fallback, holdouts=holdouts, is_automatic=is_automatic)
+
+
+def _require_vouched(workspace: Workspace, request: ImprovementRequest, rubric: RubricPlan, judges: _Judges) -> None:
+    """Raises UsageError for a judge that was not measured, or too bad, where that is asked for."""
+    if request.require_calibration:
+        from honestone.app.calibrate import require_calibrated
+
+        require_calibrated(workspace, rubric, judges.holdouts)
+    if request.require_tier is not None:
+        from honestone.app.audit import require_tiers
+        from honestone.core.audit.verdict import tier_named
+
+        require_tiers(workspace, rubric, (*judges.asked, *judges.holdouts), tier_named(request.require_tier))
 
 
 def _once(seats: Seats) -> Seats:
