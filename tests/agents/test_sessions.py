@@ -132,6 +132,20 @@ def test_what_is_printed_can_change_on_the_way(host: Host) -> None:
     assert host.begin() == step
 
 
+def test_a_whole_loop_by_belief(host: Host) -> None:
+    """The witness is asked for two looks, each from a prompt of its own, and nothing is handed out twice."""
+    step = host.begin("--holdout", "agent:witness", "--compact", "--policy", "belief")
+    looks = []
+    while step["action"] != "done":
+        assert len(looks) < 40
+        if step["action"] == "judge":
+            looks.append((step["judge"], Path(step["prompt_file"]).read_text()))
+        step = go_on(host, step)
+    assert step["result"] == "PASSED" and "sure that the contract is met" in step["reason"]
+    judges = [judge for judge, _ in looks]
+    assert judges[0] == "agent:me" and judges.count("agent:witness") >= 2 and len(set(looks)) == len(looks)
+
+
 def test_a_reply_is_one_judges_alone(host: Host) -> None:
     """Two judges get the same prompt. `then` without a new reply does not hand in the first one's as the second's."""
     first = host.begin("--judge", "agent:two", "--holdout", "none", "--compact")

@@ -421,4 +421,7 @@ def _why(state: BeliefState) -> Stop:
         return rounds_used_up(state)
     if _aim(state) is None:
         return Stop(result=Result.PLATEAU, reason="nothing is left to improve")
-    return Stop(result=Result.BUDGET, reason=f"{state.asked} judge calls are used, and the rest is too few for a round")
+    return Stop(
+        result=Result.BUDGET,
+        reason=f"{state.asked} of --max-calls {state.limits.calls} are used, too many for another round",
+    )

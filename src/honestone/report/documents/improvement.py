@@ -292,7 +292,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     `baseline`, `final`: scorecards of the original and of the best version
     `certification`: the held-out judges, what each said, and `ok`
     `probability`: that the best version meets the contract, by every look of the run, 0-1; `null` where the policy knows none
-    `advice`: what would help next, the most decisive first; empty for a run that passed or has not ended
+    `advice`: what would help next, the most decisive first (`kind`, `text`, what it is `about`); empty for a run that passed or has not ended
     `contract`, `run`, `report`: the contract id; the run to `show`; the Markdown report that was saved
     `deliver`: what was to be delivered: the `best` version, or only one that `passed`
     `delivered`, `output`, `undone`: the version that was delivered; where, if not in place; whether `undo` took it back
