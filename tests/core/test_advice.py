@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from honestone.core.ballot import Ballot, JudgeState, ballot_to_plain
 from honestone.core.events import RunFinished, event_from_plain
-from honestone.core.loop.advice import MOST, Advice, Help, advise
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import LoopLimits, LoopState, Result, fold
+from honestone.report.advice import MOST, Advice, Help, advise
 
 from .strategies import ballot, checked, checklist, percent, rubric, yes_no
 from .test_loop import LIMITS, ONE, Scene, result, scores

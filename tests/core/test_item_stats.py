@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.authoring.item_stats import Record, correlation, discrimination, item_stats
+from honestone.app.rubrics.item_stats import Record, correlation, discrimination, item_stats
 from honestone.core.ballot import CHECK, Ballot, Mark
 from honestone.core.rubric import Anchors, Criterion, Item, Key, Rubric
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.errors import UsageError
-from honestone.core.labels import Label, targets_of
+from honestone.core.labels import PersonLabel, targets_of
 from honestone.core.rubric import Rubric
 from honestone.formats.labels_file import LabelsFile, labels_so_far, read_labels
 from honestone.formats.rubric_file import read_rubric
@@ -142,7 +142,7 @@ def test_what_is_added_is_read_back(name: str, ends: bool, tmp_path: Path, rubri
     file = LabelsFile.open(tmp_path / name, [one for one in targets.values() if one.item])
     answers = {"sound": True, "words/apple": False, "depth": 2.5}
     for column, answer in answers.items():
-        label = Label(artifact="ä, b.md", rater="마리아", key=targets[column].key, answer=answer)
+        label = PersonLabel(artifact="ä, b.md", rater="마리아", key=targets[column].key, answer=answer)
         file.add(label, targets[column])
         if not ends:
             (tmp_path / name).write_bytes((tmp_path / name).read_bytes().rstrip(b"\n"))

@@ -16,7 +16,7 @@ from honestone.app.measuring import Measured, limits_of, refuse_repeat, stop_at_
 from honestone.app.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact
-from honestone.core.audit.probes import UNTOUCHED, Probe, Probes, Variant, make_probes, swapped_quotes
+from honestone.core.audit.probes import UNTOUCHED, ProbeKind, Probes, Variant, make_probes, swapped_quotes
 from honestone.core.audit.verdict import JudgeAudit, ProbeResult, Tier, audit_of, gives_credit
 from honestone.core.ballot import Ballot, Question, asked_criteria
 from honestone.core.errors import UsageError
@@ -95,11 +95,11 @@ class _Audit:
     async def _ask_all(self, store: Store, run: str, log: list[Event]) -> None:
         asking = _Asking(self._of, self._observer, store, run, log, self._panel(store, run, log), self._each)
         variants, seats = self._probes.variants, self._of.seats
-        first = [self._probes.untouched, *(one for one in variants if one.probe is Probe.EMPTY)]
+        first = [self._probes.untouched, *(one for one in variants if one.probe is ProbeKind.EMPTY)]
         await asking.ask((seat, one) for one in first for seat in seats)
         # Nothing can be compared with the answers of a judge that gave none.
         seats = [seat for seat in seats if asking.ballot(seat, UNTOUCHED).marks]
-        await asking.ask((seat, one) for one in variants if one.probe is not Probe.EMPTY for seat in seats)
+        await asking.ask((seat, one) for one in variants if one.probe is not ProbeKind.EMPTY for seat in seats)
         swapped = ((seat, self._swapped(asking.ballot(seat, UNTOUCHED))) for seat in seats)
         await asking.ask((seat, one) for seat, one in swapped if one is not None)
 

@@ -25,7 +25,7 @@ from honestone.core.ballot import CHECK, Ballot
 from honestone.core.errors import CouldNotJudge, FileError, UsageError
 from honestone.core.events import ArtifactJudged, CalibrationStarted, EvaluationStarted, RunFinished, total_spend
 from honestone.core.json_value import JsonObject
-from honestone.core.labels import Label, targets_of
+from honestone.core.labels import PersonLabel, targets_of
 from honestone.core.rubric import Key
 from honestone.core.scorecard import Scorer
 from honestone.core.statistics.calibration import Calibration, Case, Fit, JudgeFit, Opinion, calibrate, reference_of
@@ -117,7 +117,7 @@ def require_measured(document: CalibrationDoc) -> None:
         raise CouldNotJudge(f"no judge answered what is labelled: {why}")
 
 
-def _labels(workspace: Workspace, plan: RubricPlan, request: CalibrateRequest) -> tuple[list[Label], int]:
+def _labels(workspace: Workspace, plan: RubricPlan, request: CalibrateRequest) -> tuple[list[PersonLabel], int]:
     """The labels of the bytes that are here, with the paths of their artifacts from here, and how many are of others.
 
     Raises SourceErrors for artifacts that cannot be read, FileError where no label is left.
@@ -142,7 +142,7 @@ def _labels(workspace: Workspace, plan: RubricPlan, request: CalibrateRequest) -
     return current, len(placed) - len(current)
 
 
-def _digests(plan: RubricPlan, labels: Sequence[Label], name: str) -> dict[str, str]:
+def _digests(plan: RubricPlan, labels: Sequence[PersonLabel], name: str) -> dict[str, str]:
     """Of the bytes of each artifact. Raises SourceErrors with every one that cannot be read, and the line that names it."""
     found: dict[str, str] = {}
     problems: list[UsageError] = []

@@ -249,13 +249,7 @@ def prepare(
         },
         state=state,
         judgement=partial(judges.judgement, rubric, before_asking),
-        notes=(
-            *loaded.notes,
-            *packing_notes(packed),
-            *contacts(workspace, [(worker.id, worker.identity), *judges.identities]),
-            *([_HELD_OUT.format(judge=judges.holdouts[0].id)] if judges.is_automatic else []),
-            f"{loop.limits_in_words(limits)}; worker {worker.id}; judged by {judges.in_words}",
-        ),
+        notes=(*loaded.notes, *packing_notes(packed), *_notes(workspace, worker, judges, limits)),
         fresh=request.judging.fresh,
     )
 
@@ -347,6 +341,15 @@ def _find_judges(request: ImprovementRequest, rubric: RubricPlan, context: Adapt
         panel, holdouts = _once(panel), _once(holdouts)
     is_automatic = bool(holdouts) and not request.holdouts
     return _Judges(panel=panel, fallback=fallback, holdouts=holdouts, is_automatic=is_automatic)
+
+
+def _notes(workspace: Workspace, worker: Worker, judges: _Judges, limits: LoopLimits) -> Sequence[str]:
+    """What is said before a run begins: who is reached over a network, who certifies, what it can cost."""
+    return [
+        *contacts(workspace, [(worker.id, worker.identity), *judges.identities]),
+        *([_HELD_OUT.format(judge=judges.holdouts[0].id)] if judges.is_automatic else []),
+        f"{loop.limits_in_words(limits)}; worker {worker.id}; judged by {judges.in_words}",
+    ]
 
 
 def _require_vouched(workspace: Workspace, request: ImprovementRequest, rubric: RubricPlan, judges: _Judges) -> None:

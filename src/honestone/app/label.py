@@ -16,7 +16,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.ballot import Answer
 from honestone.core.errors import UsageError
-from honestone.core.labels import Label, LabelTarget, targets_of
+from honestone.core.labels import LabelTarget, PersonLabel, targets_of
 from honestone.core.rubric import Key
 from honestone.formats.labels_file import LabelsFile, labels_so_far
 from honestone.ports import Observer
@@ -38,7 +38,7 @@ class LabelRequest:
     accept_loss: bool = False
 
 
-class Wish(StrEnum):
+class LabelWish(StrEnum):
     """What is typed in place of an answer."""
 
     SKIP = "s"
@@ -65,14 +65,14 @@ class LabelQuestion:
         more = ", x (does not apply)" if self.target.item is not None and self.target.item.may_not_apply else ""
         return f"{words.partition(', or')[0]}{more}, s (skip), q (quit)"
 
-    def read(self, typed: str) -> Answer | Wish:
+    def read(self, typed: str) -> Answer | LabelWish:
         """Raises ValueError in words for what is neither an answer nor a wish."""
         word = typed.strip().casefold()
         word = HANGUL_KEYS.get(word, word)
         if word in ("s", "skip"):
-            return Wish.SKIP
+            return LabelWish.SKIP
         if word in ("q", "quit"):
-            return Wish.QUIT
+            return LabelWish.QUIT
         return self.target.read("n/a" if word == "x" else word)
 
 
@@ -159,24 +159,26 @@ class _Session:
                 is_first=one.named != shown,
             )
             answer = _answer(question, ask)
-            if answer is Wish.QUIT:
+            if answer is LabelWish.QUIT:
                 break
             shown = one.named
-            if not isinstance(answer, Wish):
+            if not isinstance(answer, LabelWish):
                 self._file.add(self._label(one, answer), one.target)
                 kept += 1
         return kept
 
-    def _label(self, one: _Open, answer: Answer) -> Label:
-        return Label(artifact=one.named, rater=self.rater, key=one.target.key, answer=answer, digest=one.version.digest)
+    def _label(self, one: _Open, answer: Answer) -> PersonLabel:
+        return PersonLabel(
+            artifact=one.named, rater=self.rater, key=one.target.key, answer=answer, digest=one.version.digest
+        )
 
 
-def _answer(question: LabelQuestion, ask: Ask) -> Answer | Wish:
+def _answer(question: LabelQuestion, ask: Ask) -> Answer | LabelWish:
     """Asked again until it is an answer."""
     while True:
         typed = ask(question)
         if typed is None:
-            return Wish.QUIT
+            return LabelWish.QUIT
         try:
             return question.read(typed)
         except ValueError as error:

@@ -15,7 +15,7 @@ from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 from honestone.core.ballot import Ballot, ballot_from_plain, ballot_to_plain, checked_ballot
 from honestone.core.json_value import Json, JsonObject
-from honestone.core.labels import Label
+from honestone.core.labels import PersonLabel
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.rubric import Key, Rubric, from_plain, to_plain
 from honestone.core.scorecard import Rule
@@ -109,7 +109,7 @@ class CalibrationStarted(Started):
 
     rubric: Rubric
     of_run: str
-    labels: tuple[Label, ...]
+    labels: tuple[PersonLabel, ...]
     labels_path: str
     outdated: int = 0
     population: tuple[str, ...] = ()
@@ -638,7 +638,7 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "labels": _Form(
         lambda labels: [[*one.key, one.artifact, one.rater, one.answer, one.digest] for one in labels],
         lambda rows: tuple(
-            Label(key=(criterion, item), artifact=artifact, rater=rater, answer=answer, digest=digest)
+            PersonLabel(key=(criterion, item), artifact=artifact, rater=rater, answer=answer, digest=digest)
             for criterion, item, artifact, rater, answer, digest in rows
         ),
     ),

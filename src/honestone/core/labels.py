@@ -107,7 +107,7 @@ class LabelTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Label:
+class PersonLabel:
     """One answer of one person. `artifact` is a path as the labels file has it. `digest` is that of the bytes that were
     labelled, None where the file does not say; `line` is where it is in the file, 0 for one that is in no file."""
 

@@ -26,13 +26,13 @@ from honestone.core.ballot import (
     asked_criteria,
 )
 from honestone.core.contract import canonical
-from honestone.core.early_stop import settled
 from honestone.core.json_value import Json
 from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.reading.reply import complaints
 from honestone.core.rubric import Check, Key, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.spend import Meter, Spend
+from honestone.engine.early_stop import settled
 from honestone.ports import (
     CallFailed,
     Checker,

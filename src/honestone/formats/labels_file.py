@@ -19,7 +19,7 @@ import msgspec
 from honestone.core.ballot import Answer
 from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
-from honestone.core.labels import COLUMNS, SOMEBODY, Label, LabelTarget, targets_of
+from honestone.core.labels import COLUMNS, SOMEBODY, LabelTarget, PersonLabel, targets_of
 from honestone.core.rubric import Rubric
 from honestone.formats.csv_rows import csv_rows, json_rows
 from honestone.formats.document import MOST_LINES
@@ -33,7 +33,7 @@ _KEYS: Final = ("artifact", "rater", "criterion", "item", "value", "digest")
 _NAMES: Final = 12
 
 
-def read_labels(path: Path, rubric: Rubric) -> list[Label]:
+def read_labels(path: Path, rubric: Rubric) -> list[PersonLabel]:
     """In the order of the file. Of two answers to the same of different bytes (`digest`) the later one counts.
 
     Raises FileError for a file that cannot be read, SourceErrors with every other error, each with its line: columns that
@@ -62,7 +62,7 @@ class _Reader:
     def __init__(self, name: str, rubric: Rubric) -> None:
         self.name = name
         self.problems: list[UsageError] = []
-        self.found: dict[tuple[str, str, str, str], Label] = {}
+        self.found: dict[tuple[str, str, str, str], PersonLabel] = {}
         self._targets = targets_of(rubric)
         self._by_key = {target.key: target for target in self._targets.values()}
         self._by_code = {
@@ -140,7 +140,7 @@ class _Reader:
         except ValueError as error:
             self._wrong(line, f"`{target.name}`: {visible(str(error), 120)}", f"it must be {target.choices}")
             return
-        label = Label(
+        label = PersonLabel(
             artifact=artifact.strip(),
             rater=(rater or "").strip() or SOMEBODY,
             key=target.key,
@@ -187,7 +187,7 @@ class LabelsFile:
             )
         return cls(path=path, columns=columns)
 
-    def add(self, label: Label, target: LabelTarget) -> None:
+    def add(self, label: PersonLabel, target: LabelTarget) -> None:
         """Append one answer and wait until the disk has it. Raises FileError where that fails."""
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
@@ -202,7 +202,7 @@ class LabelsFile:
         except OSError as error:
             raise FileError(f"`{self.path}` cannot be written: {error.strerror or error}") from None
 
-    def _lines(self, label: Label, target: LabelTarget, *, is_new: bool) -> Iterator[str]:
+    def _lines(self, label: PersonLabel, target: LabelTarget, *, is_new: bool) -> Iterator[str]:
         if self.columns is None:
             criterion, item = label.key
             plain = {"artifact": label.artifact, "rater": label.rater, "criterion": criterion, "item": item}
@@ -226,6 +226,6 @@ def _holds_something(path: Path) -> bool:
         return False
 
 
-def labels_so_far(path: Path, rubric: Rubric) -> list[Label]:
+def labels_so_far(path: Path, rubric: Rubric) -> list[PersonLabel]:
     """Those of a file that may not be there yet, or is empty."""
     return read_labels(path, rubric) if _holds_something(path) else []

@@ -58,7 +58,7 @@ def _facts(doc: CalibrationDoc) -> Iterator[tuple[str, str]]:
     rate = "" if doc.base_rate is None else f", {percent(doc.base_rate)} of their answers are met"
     yield (
         "people",
-        f"{count(doc.units, 'artifact')} labelled by {', '.join(map(line, doc.raters[:5])) or 'nobody'}{rate}",
+        f"{count(doc.units, 'artifact')} labelled by {', '.join(map(line, doc.raters[:5])) or 'unknown'}{rate}",
     )
     if doc.human_ceiling is not None:
         found = doc.human_ceiling

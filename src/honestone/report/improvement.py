@@ -24,7 +24,6 @@ from honestone.core.events import (
     Spending,
     SuiteImprovementStarted,
 )
-from honestone.core.loop.advice import advise
 from honestone.core.loop.policies import below_floor
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import LoopState, Result, Round
@@ -32,6 +31,7 @@ from honestone.core.numbers import to_points
 from honestone.core.rubric import as_written
 from honestone.core.scorecard import Line, Scorecard
 from honestone.core.spend import Spend
+from honestone.report.advice import advise
 from honestone.report.documents.improvement import (
     LONGEST_WORDS,
     AdviceDoc,

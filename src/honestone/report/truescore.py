@@ -27,7 +27,7 @@ def truescore_csv(
     other: Mapping[str, Sequence[str]],
     truth: str | None,
 ) -> str:
-    """`units` are what names each row, `ratings` and `other` columns as long. Without a truth there is no column
+    """`units` are what names each row, `ratings` and `other` columns as long. Without a truth it has no column
     `human_passed`. Raises UsageError for words that are neither yes nor no."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

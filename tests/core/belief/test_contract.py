@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from honestone.core.ballot import CHECK, Ballot, Mark
-from honestone.core.belief.contract import Contract, Moments, Odds
+from honestone.core.belief.contract import ContractModel, Moments, Odds
 from honestone.core.belief.normal import Atom, below, density
 from honestone.core.rubric import Key, Rubric
 from honestone.core.scorecard import Scorer, judge_gate
@@ -42,7 +42,7 @@ def test_of_yes_no_items_it_is_exact(of: Rubric, data: st.DataObject) -> None:
     keys = list(of.questions())
     assume(len(keys) <= 9 and all(item.anchors is None for _, item in keys))
     odds: dict[Key, Odds | None] = {key: data.draw(chances) for key, _ in keys}
-    assert Contract(of).probability(odds) == pytest.approx(enumerated(of, odds), abs=1e-6)
+    assert ContractModel(of).probability(odds) == pytest.approx(enumerated(of, odds), abs=1e-6)
 
 
 TREE = rubric(
@@ -56,7 +56,7 @@ TREE = rubric(
 @given(st.lists(chances, min_size=7, max_size=7))
 def test_of_a_tree_with_penalty_negation_and_floors_it_is_exact(given_: list[float]) -> None:
     odds: dict[Key, Odds | None] = dict(zip([key for key, _ in TREE.questions()], given_, strict=True))
-    assert Contract(TREE).probability(odds) == pytest.approx(enumerated(TREE, odds), abs=1e-9)
+    assert ContractModel(TREE).probability(odds) == pytest.approx(enumerated(TREE, odds), abs=1e-9)
 
 
 def normal(mean: float, sd: float) -> Odds:
@@ -67,7 +67,7 @@ def normal(mean: float, sd: float) -> Odds:
 def test_one_scale_needs_the_higher_of_its_bars(mean: float, sd: float) -> None:
     of = rubric(percent("a"), threshold=70, floor=60)
     expected = below((mean - 71) / sd)
-    assert Contract(of, margin=1).probability({("a", "a"): normal(mean, sd)}) == pytest.approx(expected, abs=0.02)
+    assert ContractModel(of, margin=1).probability({("a", "a"): normal(mean, sd)}) == pytest.approx(expected, abs=0.02)
 
 
 @given(st.lists(st.tuples(st.floats(50, 90), st.floats(1, 12)), min_size=2, max_size=5))
@@ -85,7 +85,7 @@ def test_several_scales_are_near_to_integration(given_: list[tuple[float, float]
     needed = (71 * len(given_) - 61 * len(given_)) / step
     expected = sum(mass for i, mass in enumerate(sums) if i >= needed - 1e-6)
     odds: dict[Key, Odds | None] = {(n, n): normal(m, s) for n, (m, s) in zip(names, given_, strict=True)}
-    assert Contract(of, margin=1).probability(odds) == pytest.approx(expected, abs=0.035)
+    assert ContractModel(of, margin=1).probability(odds) == pytest.approx(expected, abs=0.035)
 
 
 def convolved(left: list[float], right: list[float]) -> list[float]:
@@ -109,7 +109,7 @@ def test_it_rises_with_every_belief(a: float, c: float, yes: list[float], more: 
     def chance(extra: float, lift: float) -> float:
         odds: dict[Key, Odds | None] = {("a", "a"): normal(a + extra, 8), ("c", "c"): normal(c, 8)}
         odds |= {key: p + (1 - p) * lift for key, p in zip(keys, yes, strict=True)}
-        return Contract(MIXED).probability(odds)
+        return ContractModel(MIXED).probability(odds)
 
     low = chance(0, 0)
     assert 0 <= low <= 1
@@ -118,19 +118,19 @@ def test_it_rises_with_every_belief(a: float, c: float, yes: list[float], more: 
 
 def test_what_does_not_apply_leaves_its_weight_to_the_others() -> None:
     of = rubric(yes_no("a", may_not_apply=True), yes_no("b"), threshold=100)
-    assert Contract(of).probability({("a", "a"): None, ("b", "b"): 0.9}) == pytest.approx(0.9)
-    assert Contract(of).probability({("a", "a"): None, ("b", "b"): None}) == 0
+    assert ContractModel(of).probability({("a", "a"): None, ("b", "b"): 0.9}) == pytest.approx(0.9)
+    assert ContractModel(of).probability({("a", "a"): None, ("b", "b"): None}) == 0
 
 
 def test_a_bar_of_full_marks_can_be_met() -> None:
     """The margin never asks for more than there is, and what code knows needs none."""
     of = rubric(percent("a"), threshold=100)
-    assert Contract(of).probability({("a", "a"): normal(108, 4)}) == pytest.approx(0.977, abs=0.01)
+    assert ContractModel(of).probability({("a", "a"): normal(108, 4)}) == pytest.approx(0.977, abs=0.01)
 
 
 def test_the_value_has_a_slope_everywhere_and_misses_cost_most() -> None:
     of = rubric(percent("a"), percent("b"), floor=60)
-    contract = Contract(of)
+    contract = ContractModel(of)
 
     def value(a: float, b: float) -> float:
         return contract.value(*contract.moments({("a", "a"): Moments(a, 25), ("b", "b"): Moments(b, 25)}))
@@ -141,7 +141,7 @@ def test_the_value_has_a_slope_everywhere_and_misses_cost_most() -> None:
 
 
 def test_a_move_of_one_criterion_reaches_the_groups_above_it() -> None:
-    contract = Contract(MIXED)
+    contract = ContractModel(MIXED)
     criteria, _ = contract.moments({key: Moments(50, 100) for key, _ in MIXED.questions()})
     moved, overall = contract.moved(criteria, {"a": 10})
     assert (moved["a"].mean, moved["g"].mean) == (60, 55)

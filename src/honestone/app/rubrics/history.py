@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final
 
+from honestone.app.rubrics.item_stats import ItemStats, Record, item_stats
 from honestone.app.workspace import Workspace
-from honestone.core.authoring.item_stats import ItemStats, Record, item_stats
 from honestone.core.authoring.lint import WHY
 from honestone.core.ballot import Ballot
 from honestone.core.events import BallotCast, EvaluationStarted, Event, LoopStarted, judged_in

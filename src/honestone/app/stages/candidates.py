@@ -13,6 +13,7 @@ from honestone.app.judging_options import JudgingOptions, make_context, make_pan
 from honestone.app.loop import run_to_end
 from honestone.app.stages.files import SkillUnderEdit, StageFiles, candidates_in, stamp, write_json
 from honestone.app.stages.gate import settled
+from honestone.app.stages.stage_loop import DID_NOT_WORK
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Ballot
@@ -24,7 +25,6 @@ from honestone.core.skill import risk as risks
 from honestone.core.skill.brief import EDIT, EDIT_RUBRIC, failures_in_words, shown_edit
 from honestone.core.skill.gate_layers import Decision
 from honestone.core.skill.plan import PlanError, Refusal, plan_between, plan_to_plain, target_of
-from honestone.core.skill.stage_loop import DID_NOT_WORK
 from honestone.core.spend import Spend
 from honestone.core.suite.case import Split
 from honestone.engine.loop_runner import work_on_copy

@@ -17,8 +17,10 @@ from honestone.app.judging_options import JudgingOptions, make_panel
 from honestone.app.loop import LoopPlan, run_loop
 from honestone.app.stages import candidates as proposals
 from honestone.app.stages import evaluate, gate
+from honestone.app.stages import stage_loop as stages
 from honestone.app.stages.candidates import HOURS, Proposal
 from honestone.app.stages.files import D, SkillUnderEdit, StageFiles, safe_name, stamp, stamped, write_json
+from honestone.app.stages.stage_loop import EVALUATED, EXECUTED, GATED, PROPOSED, RANKED, TRACED, StageLoopState
 from honestone.app.suites.plan import SuitePlan
 from honestone.app.suites.subject import SuiteSubject
 from honestone.core import events
@@ -29,12 +31,10 @@ from honestone.core.events import CandidateTried, Event, LimitReached, StageDone
 from honestone.core.json_value import JsonObject as JsonMapping
 from honestone.core.loop.proposal import ProposalOutcome, touched
 from honestone.core.loop.state import Ask, LoopLimits, Propose, fold
-from honestone.core.skill import stage_loop as stages
 from honestone.core.skill.brief import Occasion
 from honestone.core.skill.evaluation import SkillVerdict
 from honestone.core.skill.gate_layers import EXIT_OF, Decision, Evidence, pass_gate
 from honestone.core.skill.plan import PlanError
-from honestone.core.skill.stage_loop import EVALUATED, EXECUTED, GATED, PROPOSED, RANKED, TRACED, StageLoopState
 from honestone.core.spend import Meter, Spend
 from honestone.engine.loop_runner import Judgement, LoopRunner
 from honestone.engine.panel import Judged, Seat

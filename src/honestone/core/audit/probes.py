@@ -24,7 +24,7 @@ from honestone.core.tables import table_text
 Ask: TypeAlias = Literal["rubric", "criterion", "item"]
 
 
-class Probe(StrEnum):
+class ProbeKind(StrEnum):
     """In the order of the reports."""
 
     ORDER = "order"
@@ -62,25 +62,25 @@ class Probes:
 
     untouched: Variant
     variants: tuple[Variant, ...]
-    left_out: Mapping[Probe, str]
+    left_out: Mapping[ProbeKind, str]
 
 
 def make_probes(criteria: tuple[AskedCriterion, ...], version: Version, *, ask: Ask = "rubric") -> Probes:
     """`ask`: what one call covers, which decides what an order of items is."""
     maker = _Maker(criteria, version)
-    makers: Sequence[tuple[Probe, Callable[[], list[Variant] | str]]] = (
-        (Probe.EMPTY, maker.empty),
-        (Probe.ORDER, partial(maker.order, ask)),
-        (Probe.PADDING, maker.padding),
-        (Probe.FORMATTING, maker.formatting),
-        (Probe.PRAISE, partial(maker.added, Probe.PRAISE)),
-        (Probe.AUTHORITY, partial(maker.added, Probe.AUTHORITY)),
-        (Probe.INJECTION, partial(maker.added, Probe.INJECTION)),
-        (Probe.NO_OP, maker.no_op),
+    makers: Sequence[tuple[ProbeKind, Callable[[], list[Variant] | str]]] = (
+        (ProbeKind.EMPTY, maker.empty),
+        (ProbeKind.ORDER, partial(maker.order, ask)),
+        (ProbeKind.PADDING, maker.padding),
+        (ProbeKind.FORMATTING, maker.formatting),
+        (ProbeKind.PRAISE, partial(maker.added, ProbeKind.PRAISE)),
+        (ProbeKind.AUTHORITY, partial(maker.added, ProbeKind.AUTHORITY)),
+        (ProbeKind.INJECTION, partial(maker.added, ProbeKind.INJECTION)),
+        (ProbeKind.NO_OP, maker.no_op),
     )
     untouched = Variant(probe=UNTOUCHED, name="", version=version, criteria=criteria, known=maker.keys)
     asked, found = {_identity(untouched)}, [maker.unrelated()]
-    left_out: dict[Probe, str] = {}
+    left_out: dict[ProbeKind, str] = {}
     for probe, make in makers:
         made = make()
         if isinstance(made, str):
@@ -102,11 +102,11 @@ def _identity(one: Variant) -> tuple[str, tuple[Key, ...]]:
 
 _NO_TEXT: Final = "the artifact holds no text"
 _WHY_NONE_IS_KNOWN: Final = {
-    Probe.EMPTY: "every item asks for the absence of something, which an empty artifact may meet",
-    Probe.ORDER: "the judge is asked one item at a time",
-    Probe.FORMATTING: "every item is about formatting",
+    ProbeKind.EMPTY: "every item asks for the absence of something, which an empty artifact may meet",
+    ProbeKind.ORDER: "the judge is asked one item at a time",
+    ProbeKind.FORMATTING: "every item is about formatting",
     **dict.fromkeys(
-        (Probe.PADDING, Probe.PRAISE, Probe.AUTHORITY, Probe.INJECTION, Probe.NO_OP),
+        (ProbeKind.PADDING, ProbeKind.PRAISE, ProbeKind.AUTHORITY, ProbeKind.INJECTION, ProbeKind.NO_OP),
         "every item asks for what the probe adds",
     ),
 }
@@ -123,7 +123,7 @@ class _Maker:
 
     def empty(self) -> list[Variant]:
         known = [key for key, wanted in self._wanted.items() if not _words(wanted) & _ABSENCE]
-        return [self._variant(Probe.EMPTY, "nothing", _emptied(self._version), known)]
+        return [self._variant(ProbeKind.EMPTY, "nothing", _emptied(self._version), known)]
 
     def unrelated(self) -> Variant:
         return self._variant(UNRELATED, "", self._alone(_BESIDE), None)
@@ -136,7 +136,7 @@ class _Maker:
         found = []
         for name, turned in (("reversed", _reversed), ("second half first", _halved)):
             criteria = tuple(replace(one, items=turned(one.items)) for one in turned(self._criteria))
-            found.append(replace(self._variant(Probe.ORDER, name, self._version, known), criteria=criteria))
+            found.append(replace(self._variant(ProbeKind.ORDER, name, self._version, known), criteria=criteria))
         return found
 
     def padding(self) -> list[Variant] | str:
@@ -145,7 +145,7 @@ class _Maker:
         size = sum(map(len, self._version.texts.values()))
         asked = {word for wanted in self._wanted.values() for word in _said(wanted)}
         makers = (("its own filler", asked), ("all of it once more", frozenset[str]()))
-        return [self._edited(Probe.PADDING, name, partial(_padded, size, words)) for name, words in makers]
+        return [self._edited(ProbeKind.PADDING, name, partial(_padded, size, words)) for name, words in makers]
 
     def formatting(self) -> list[Variant] | str:
         if self._main is None:
@@ -155,12 +155,12 @@ class _Maker:
         known = [key for key, wanted in self._wanted.items() if not _words(wanted) & _FORMAT]
         found = []
         for name, formatted in (("sentences as bullets", _bulleted), ("headings and bold", _headed)):
-            one = self._edited(Probe.FORMATTING, name, partial(_each_paragraph, formatted), known)
+            one = self._edited(ProbeKind.FORMATTING, name, partial(_each_paragraph, formatted), known)
             if one.version.digest != self._version.digest:
                 found.append(one)
         return found or f"{self._main} has no paragraph of prose"
 
-    def added(self, probe: Probe) -> list[Variant]:
+    def added(self, probe: ProbeKind) -> list[Variant]:
         """Words put into the artifact, one wording after the other; and the first two with nothing else, where even an item
         that the artifact meets can rise."""
         rows = _TABLES[probe]
@@ -179,15 +179,15 @@ class _Maker:
         if self._main is None:
             return _NO_TEXT
         edits = (("a line break at the end", _line_added), ("a space behind a line", _space_added))
-        found = [self._edited(Probe.NO_OP, name, edit) for name, edit in edits]
-        return [*found, self._edited(Probe.NO_OP, "both", lambda text: _line_added(_space_added(text)))]
+        found = [self._edited(ProbeKind.NO_OP, name, edit) for name, edit in edits]
+        return [*found, self._edited(ProbeKind.NO_OP, "both", lambda text: _line_added(_space_added(text)))]
 
     def _unless_in(self, text: str) -> list[Key]:
         """Items that the text does not speak of: it cannot be what they ask for."""
         return [key for key, wanted in self._wanted.items() if not _said(wanted) & _said(text)]
 
     def _edited(
-        self, probe: Probe, name: str, edit: Callable[[str], str], known: Sequence[Key] | None = None
+        self, probe: ProbeKind, name: str, edit: Callable[[str], str], known: Sequence[Key] | None = None
     ) -> Variant:
         assert self._main is not None
         entry = self._version.files[self._main]
@@ -208,8 +208,8 @@ class _Maker:
 # ------------------------------------------------------------------------------------------------------------ the words
 
 _TABLE: Final = tomllib.loads(table_text("audit/probes"))
-_TABLES: Final[Mapping[Probe, list[dict[str, str]]]] = {
-    probe: _TABLE[probe] for probe in (Probe.PRAISE, Probe.AUTHORITY, Probe.INJECTION)
+_TABLES: Final[Mapping[ProbeKind, list[dict[str, str]]]] = {
+    probe: _TABLE[probe] for probe in (ProbeKind.PRAISE, ProbeKind.AUTHORITY, ProbeKind.INJECTION)
 }
 _OTHER: Final[str] = _TABLE["other"]["text"]
 _BESIDE: Final = "\n\n".join(_OTHER.split(". ")[:2]) + ".\n"
@@ -287,7 +287,7 @@ def _space_added(text: str) -> str:
 
 
 def _each_paragraph(make: Callable[[str], str], text: str) -> str:
-    """Every paragraph of prose made anew; what is marked up already, and code, stay as they are."""
+    """Every paragraph of prose changed; what is marked up already, and code, stay as they are."""
     parts, in_code = _BREAK.split(text), False
     for at in range(0, len(parts), 2):
         block = parts[at]
@@ -344,7 +344,7 @@ def swapped_quotes(untouched: Variant, quotes: Iterable[str]) -> Variant | None:
     if files == version.files:
         return None
     swapped_version = Version(files, is_folder=version.is_folder)
-    return replace(untouched, probe=Probe.SWAPPED_QUOTES, name="its quotes replaced", version=swapped_version)
+    return replace(untouched, probe=ProbeKind.SWAPPED_QUOTES, name="its quotes replaced", version=swapped_version)
 
 
 def _without(text: str, quotes: Iterable[str]) -> str:

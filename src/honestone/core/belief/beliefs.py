@@ -14,7 +14,7 @@ from math import exp
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from honestone.core.ballot import Mark
-from honestone.core.belief.contract import Contract, Moments, Odds, leaves
+from honestone.core.belief.contract import ContractModel, Moments, Odds, leaves
 from honestone.core.belief.items import FIXED, ItemBelief, ItemModel, Looks
 from honestone.core.belief.normal import Atom
 from honestone.core.belief.scores import ASIDE, ScoreBelief, ScoreModel, room
@@ -113,7 +113,7 @@ class Beliefs:
     those of the run."""
 
     def __init__(self, rubric: Rubric, original: str, panel: Sequence[str], held_out: Sequence[str]) -> None:
-        self.contract = Contract(rubric)
+        self.contract = ContractModel(rubric)
         self._numbers = {judge: number for number, judge in enumerate([*panel, *held_out])}
         self._panel = len(panel)
         self._score_bank = Bank(_score_models(len(panel), len(held_out)))

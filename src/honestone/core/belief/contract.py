@@ -39,7 +39,7 @@ class Moments(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ContractNode:
     """A criterion: its share among its siblings is `weight`. `bar` is what its score has to reach, 0 for none; above it
     for `required`. `sure` says that code alone answers it."""
 
@@ -50,10 +50,10 @@ class Node:
     negate: bool
     sure: bool
     keys: tuple[Key, ...] = ()
-    children: tuple[Node, ...] = ()
+    children: tuple[ContractNode, ...] = ()
 
 
-class Contract:
+class ContractModel:
     """A rubric, ready to be asked how probable it is that it is met. Scores are points, 0-100."""
 
     def __init__(self, rubric: Rubric, margin: float = MARGIN) -> None:
@@ -63,9 +63,9 @@ class Contract:
         anchored = sum(w * _anchored_share(c) for w, c in zip(weights, rubric.criteria, strict=True)) / sum(weights)
         self.threshold = self._aim(float(rubric.threshold * 100), anchored)
 
-    def _node(self, rubric: Rubric, criterion: Criterion, parent: str | None) -> Node:
+    def _node(self, rubric: Rubric, criterion: Criterion, parent: str | None) -> ContractNode:
         judged = _anchored_share(criterion)
-        return Node(
+        return ContractNode(
             id=criterion.id,
             weight=float(criterion.weight),
             bar=self._aim(float(rubric.floor_of(criterion, parent) * 100), judged),
@@ -102,7 +102,9 @@ class Contract:
             wide = wide[-1:] if 2 * wide[-1][0] > sum([var for var, _ in wide]) else []
         return {name for _, name in wide}
 
-    def _group(self, nodes: Sequence[Node], odds: Mapping[Key, Odds | None], shaped: set[str]) -> list[Atom] | None:
+    def _group(
+        self, nodes: Sequence[ContractNode], odds: Mapping[Key, Odds | None], shaped: set[str]
+    ) -> list[Atom] | None:
         """The distribution of a group's score without what is below a bar of its members; None: nothing applies."""
         parts = [(node, atoms) for node in nodes if (atoms := self._distribution(node, odds, shaped)) is not None]
         total = sum(node.weight for node, _ in parts if node.weight > 0)
@@ -117,7 +119,7 @@ class Contract:
             sums = [Atom(w, min(max(m, 0.0), 100.0), v) for w, m, v in sums]
         return sums
 
-    def _distribution(self, node: Node, odds: Mapping[Key, Odds | None], shaped: set[str]) -> list[Atom] | None:
+    def _distribution(self, node: ContractNode, odds: Mapping[Key, Odds | None], shaped: set[str]) -> list[Atom] | None:
         if node.children:
             atoms = self._group(node.children, odds, shaped)
         else:
@@ -154,7 +156,7 @@ class Contract:
         return found, overall or Moments(0.0, 0.0)
 
     def _moments(
-        self, nodes: Sequence[Node], items: Mapping[Key, Moments | None], found: dict[str, Moments]
+        self, nodes: Sequence[ContractNode], items: Mapping[Key, Moments | None], found: dict[str, Moments]
     ) -> Moments | None:
         for node in nodes:
             own = self._moments(node.children, items, found) if node.children else _leaf_moments(node, items)
@@ -169,7 +171,11 @@ class Contract:
         return found, overall or Moments(0.0, 0.0)
 
     def _moved(
-        self, nodes: Sequence[Node], old: Mapping[str, Moments], by: Mapping[str, float], found: dict[str, Moments]
+        self,
+        nodes: Sequence[ContractNode],
+        old: Mapping[str, Moments],
+        by: Mapping[str, float],
+        found: dict[str, Moments],
     ) -> Moments | None:
         for node in nodes:
             if node.id not in old:
@@ -183,7 +189,7 @@ class Contract:
         return _weighted(nodes, found)
 
 
-def _weighted(nodes: Sequence[Node], found: Mapping[str, Moments]) -> Moments | None:
+def _weighted(nodes: Sequence[ContractNode], found: Mapping[str, Moments]) -> Moments | None:
     total = mean = var = 0.0
     for node in nodes:
         if node.id in found:
@@ -200,11 +206,11 @@ def _anchored_share(criterion: Criterion) -> float:
     return sum(item.anchors is not None for item in items) / len(items)
 
 
-def _all(nodes: Sequence[Node]) -> list[Node]:
+def _all(nodes: Sequence[ContractNode]) -> list[ContractNode]:
     return [one for node in nodes for one in (node, *_all(node.children))]
 
 
-def leaves(nodes: Sequence[Node]) -> list[Node]:
+def leaves(nodes: Sequence[ContractNode]) -> list[ContractNode]:
     """The criteria that have items of their own."""
     return [node for node in _all(nodes) if node.keys]
 
@@ -213,7 +219,7 @@ def _soft(moments: Moments, bar: float, width: float) -> float:
     return log_below((moments.mean - bar) / sqrt(moments.var + width * width))
 
 
-def _leaf_moments(node: Node, items: Mapping[Key, Moments | None]) -> Moments | None:
+def _leaf_moments(node: ContractNode, items: Mapping[Key, Moments | None]) -> Moments | None:
     known = [one for key in node.keys if (one := items[key]) is not None]
     count = len(known)
     if not count:
@@ -221,7 +227,7 @@ def _leaf_moments(node: Node, items: Mapping[Key, Moments | None]) -> Moments | 
     return Moments(sum([m for m, _ in known]) / count, sum([v for _, v in known]) / (count * count))
 
 
-def _leaf(node: Node, odds: Mapping[Key, Odds | None]) -> list[Atom] | None:
+def _leaf(node: ContractNode, odds: Mapping[Key, Odds | None]) -> list[Atom] | None:
     """The mean of a criterion's items: every number of yes exactly, and the anchored ones as one sum on top."""
     counts = [1.0]
     marked: list[Sequence[Atom]] = []

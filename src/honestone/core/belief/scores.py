@@ -26,7 +26,7 @@ OWN: Final = 0.5
 Row: TypeAlias = list[float]
 
 
-class Change(NamedTuple):
+class EditEffect(NamedTuple):
     """One of the things that an edit may do to an item. `shared` moves the panel's view and not the truth (a cosmetic
     edit); `kept` is the correlation of the judges' errors before and after."""
 
@@ -40,12 +40,12 @@ class Change(NamedTuple):
 
 
 AIMED: Final = (
-    Change(0.60, 15.0, 7.0, 0.5, per_room=True),
-    Change(0.30, -2.0, 5.0, 0.5),
-    Change(0.10, -1.0, 3.0, 0.5, shared=12.0, shared_sd=5.0),
+    EditEffect(0.60, 15.0, 7.0, 0.5, per_room=True),
+    EditEffect(0.30, -2.0, 5.0, 0.5),
+    EditEffect(0.10, -1.0, 3.0, 0.5, shared=12.0, shared_sd=5.0),
 )
 """An edit that was aimed at the item: it helps (by more where there is more room), does nothing or harm, or is cosmetic."""
-ASIDE: Final = (Change(0.80, 0.0, 0.5, 1.0), Change(0.15, -8.0, 6.0, 0.6), Change(0.05, 4.0, 3.0, 0.6))
+ASIDE: Final = (EditEffect(0.80, 0.0, 0.5, 1.0), EditEffect(0.15, -8.0, 6.0, 0.6), EditEffect(0.05, 4.0, 3.0, 0.6))
 """An edit that was aimed at something else: the item is untouched, damaged or lifted."""
 
 
@@ -54,7 +54,7 @@ def room(mean: float) -> float:
     return min(max((100.0 - mean) / 40.0, 0.0), 1.0)
 
 
-class Part(NamedTuple):
+class Component(NamedTuple):
     """A normal distribution over (truth, shared error, each judge's own error), with its weight. `cov` is the lower
     triangle of the covariances, by rows."""
 
@@ -66,13 +66,13 @@ class Part(NamedTuple):
 class ScoreBelief(NamedTuple):
     """A mixture whose weights sum to 1. `atoms` is its truth alone, with its mean and variance."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Component, ...]
     atoms: tuple[Atom, ...]
     mean: float
     var: float
 
 
-def _belief(parts: list[Part]) -> ScoreBelief:
+def _belief(parts: list[Component]) -> ScoreBelief:
     atoms = tuple([Atom(weight, mean[0], cov[0][0]) for weight, mean, cov in parts])
     mean = sum([w * m for w, m, _ in atoms])
     return ScoreBelief(tuple(parts), atoms, mean, sum([w * (v + (m - mean) ** 2) for w, m, v in atoms]))
@@ -106,7 +106,7 @@ class ScoreModel:
     def start(self) -> ScoreBelief:
         cov = [[*[0.0] * index, var] for index, var in enumerate(self.usual)]
         cov[0][0] = START_SD * START_SD
-        return _belief([Part(1.0, [START_MEAN, *[0.0] * (len(cov) - 1)], cov)])
+        return _belief([Component(1.0, [START_MEAN, *[0.0] * (len(cov) - 1)], cov)])
 
     def seen(self, belief: ScoreBelief, judge: int, vote: float) -> tuple[ScoreBelief, float]:
         """The belief after a judge's vote (points), and the log of the vote's density before it."""
@@ -132,7 +132,7 @@ class ScoreModel:
         top = max(logs)
         weights = [exp(one - top) for one in logs]
         total = sum(weights)
-        parts = [Part(w / total, m, c) for w, (m, c) in zip(weights, found, strict=True) if w > 1e-3 * total]
+        parts = [Component(w / total, m, c) for w, (m, c) in zip(weights, found, strict=True) if w > 1e-3 * total]
         if len(parts) < len(found):
             left = sum([p.weight for p in parts])
             parts = [p._replace(weight=p.weight / left) for p in parts]
@@ -141,7 +141,7 @@ class ScoreModel:
     def edited(self, belief: ScoreBelief, *, aimed: bool) -> ScoreBelief:
         """The belief about the item after an edit."""
         before = _as_one(belief)
-        worn: dict[float, Part] = {1.0: before}
+        worn: dict[float, Component] = {1.0: before}
         parts = []
         for change in AIMED if aimed else ASIDE:
             if change.kept not in worn:
@@ -152,10 +152,10 @@ class ScoreModel:
             cov[0] = [cov[0][0] + change.sd * change.sd]
             if change.shared_sd:
                 cov[1] = [cov[1][0], cov[1][1] + change.shared_sd * change.shared_sd]
-            parts.append(Part(change.weight, mean, cov))
+            parts.append(Component(change.weight, mean, cov))
         return _belief(parts)
 
-    def _worn(self, part: Part, kept: float) -> Part:
+    def _worn(self, part: Component, kept: float) -> Component:
         """Errors that are drawn again, with the correlation `kept` to the old ones."""
         rest = 1.0 - kept * kept
         cov = [part.cov[0]]
@@ -163,10 +163,10 @@ class ScoreModel:
             new = [kept * row[0], *[kept * kept * c for c in row[1:]]]
             new[index] += rest * self.usual[index]
             cov.append(new)
-        return Part(part.weight, [part.mean[0], *[kept * m for m in part.mean[1:]]], cov)
+        return Component(part.weight, [part.mean[0], *[kept * m for m in part.mean[1:]]], cov)
 
 
-def _as_one(belief: ScoreBelief) -> Part:
+def _as_one(belief: ScoreBelief) -> Component:
     """The mixture as one normal distribution of the same mean and covariance."""
     if len(belief.parts) == 1:
         return belief.parts[0]
@@ -179,4 +179,4 @@ def _as_one(belief: ScoreBelief) -> Part:
             [t + weight * (c + far * o) for t, c, o in zip(total, row, off, strict=False)]
             for total, row, far in zip(cov, spread, off, strict=True)
         ]
-    return Part(1.0, mean, cov)
+    return Component(1.0, mean, cov)

@@ -66,7 +66,7 @@ YES_OR_NO: Final = Bars(consult=0.15, run=0.94, end=0.55)
 
 
 def anything(line: Line) -> bool:
-    """What can be worked on where nobody says otherwise."""
+    """What can be worked on unless somebody says otherwise."""
     return True
 
 

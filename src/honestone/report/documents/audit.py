@@ -35,7 +35,7 @@ class ProbeDoc(Struct, frozen=True, kw_only=True):
     `interval`: 95% interval of the rate (Wilson), `null` without a trial
     `ok`: the rate is at most 0.1; `null` without a trial
     `noise`: an edit that means nothing moves its answers as often in the same direction
-    `reason`: why there is no trial
+    `reason`: why it has no trial
     `flipped`: every flip
     """
 
