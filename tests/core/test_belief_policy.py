@@ -15,12 +15,12 @@ from honestone.core.ballot import CHECK, ballot_to_plain
 from honestone.core.loop.belief import LOOKS_NEEDED, BeliefState, StrictState, sure
 from honestone.core.loop.named import POLICIES, policy_named
 from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.state import Accept, Ask, LoopLimits, Propose, Result, RollBack, Stop, decide, fold
+from honestone.core.loop.state import Accept, Ask, LoopLimits, Propose, Result, decide, fold
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
 
 from .strategies import ballot, checked, checklist, group, percent, rubric, rubrics, yes_no
-from .test_loop import TREE, Chance, Scene, Step, chaotic, end, facts, result
+from .test_loop import TREE, Chance, Scene, Step, assert_each_event_was_decided, chaotic, end, facts, result
 
 LIMITS = LoopLimits(rounds=16, patience=16, calls=30, minutes=60)
 FAILED = ProposalOutcome.UNCHANGED
@@ -287,18 +287,7 @@ def test_a_killed_run_believes_what_it_believed(
 def test_every_event_is_followed_by_the_decision_that_was_taken(of: Rubric, chance: random.Random, policy: str) -> None:
     run = chaos(of, chance, policy)
     run.play()
-    state = run.state()
-    expected = {
-        "proposed": Propose,
-        "accepted": Accept,
-        "rejected": RollBack,
-        "finished": Stop,
-        "ballot": Ask,
-        "limit": Ask,
-    }
-    for event in run.log:
-        assert isinstance(decide(state, policy_named(policy)), expected[event.type])
-        state.apply(event)
+    assert_each_event_was_decided(run.state(), run.log, policy)
 
 
 @pytest.mark.parametrize("name", POLICIES)

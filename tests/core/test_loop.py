@@ -794,12 +794,8 @@ def test_a_killed_run_goes_on_as_if_it_had_not_been(
     assert facts(fold(half, scene.log[cut:])) == facts(whole) == facts(lived)
 
 
-@given(chances, policies)
-def test_every_event_is_followed_by_the_decision_that_was_taken(chance: random.Random, policy: str) -> None:
-    """Replaying a log event by event and deciding at each one, the run takes the same path."""
-    scene = chaotic(TREE, chance, policy)
-    scene.play()
-    state = scene.state()
+def assert_each_event_was_decided(state: LoopState, log: Iterable[Event], policy: str) -> None:
+    """Replayed event by event, what is decided before each one is what it records."""
     expected = {
         "proposed": Propose,
         "accepted": Accept,
@@ -808,9 +804,17 @@ def test_every_event_is_followed_by_the_decision_that_was_taken(chance: random.R
         "ballot": Ask,
         "limit": Ask,
     }
-    for event in scene.log:
+    for event in log:
         assert isinstance(decide(state, policy_named(policy)), expected[event.type])
         state.apply(event)
+
+
+@given(chances, policies)
+def test_every_event_is_followed_by_the_decision_that_was_taken(chance: random.Random, policy: str) -> None:
+    """Replaying a log event by event and deciding at each one, the run takes the same path."""
+    scene = chaotic(TREE, chance, policy)
+    scene.play()
+    assert_each_event_was_decided(scene.state(), scene.log, policy)
 
 
 @given(chances)

@@ -27,9 +27,9 @@ from honestone.core.loop.state import (
     Result,
     RollBack,
     Stop,
-    refuse_round,
+    baseline_not_judged,
+    open_version,
     state_of_rubric,
-    why_no_marks,
 )
 from honestone.core.numbers import sure
 from honestone.core.rubric import Key
@@ -74,8 +74,9 @@ def anything(line: Line) -> bool:
 class BeliefState(LoopState):
     """The loop's state with what is believed about each version. The best version is the one kept last.
 
-    `asked`: judge calls so far, `turn` those that steered; `certifying` are the looks that did not, by version. `steering` are the beliefs that choose what is kept and tried:
-    those that certify, or under `strict` a fold of the panel's votes alone.
+    `asked`: judge calls so far, `turn` those that steered; `certifying` are the looks that did not, by version.
+    `steering` are the beliefs that choose what is kept and tried: those that certify, or under `strict` a fold of the
+    panel's votes alone.
     """
 
     workable: Callable[[Line], bool] = anything
@@ -281,20 +282,16 @@ def _look_at_baseline(state: BeliefState) -> Ask | Stop | None:
         return ask
     if state.has_look(state.original) or (not state.needs_witness and state.card(state.original).has_marks):
         return None
-    why = f"the limit came first: {state.limit}" if state.limit else why_no_marks(state)
-    return Stop(result=Result.COULD_NOT_JUDGE, reason=why)
+    return baseline_not_judged(state, state.limit)
 
 
 # ---------------------------------------------------------------------------------------------------------- rounds
 
 
 def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
-    if not state.rounds or not state.rounds[-1].is_open:
-        return None
-    version = state.rounds[-1].version
-    refused = refuse_round(state)
-    if refused is not None or version is None:
-        return refused
+    version = open_version(state)
+    if not isinstance(version, str):
+        return version
     if CHECK in state.ballots.get((version, "panel"), {}):
         lost = lost_check(state.card(state.current), state.card(version))
         if lost:

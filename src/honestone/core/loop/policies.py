@@ -21,7 +21,7 @@ from honestone.core.loop.state import (
     Round,
     Stop,
     look_at_baseline,
-    refuse_round,
+    open_version,
     state_of_rubric,
 )
 from honestone.core.numbers import ONE, ZERO, show_bar, show_points
@@ -198,12 +198,9 @@ class InRounds(ABC):
         return look_at_baseline(state) or self._resolve_round(state) or self.settle(state) or self.propose(state)
 
     def _resolve_round(self, state: LoopState) -> Ask | Accept | RollBack | None:
-        if not state.rounds or not state.rounds[-1].is_open:
-            return None
-        version = state.rounds[-1].version
-        refused = refuse_round(state)
-        if refused is not None or version is None:
-            return refused
+        version = open_version(state)
+        if not isinstance(version, str):
+            return version
         unasked = state.unasked(version, "panel")
         if unasked and state.limit is not None:
             return RollBack(reason=f"not judged: {state.limit}")

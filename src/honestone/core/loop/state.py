@@ -61,8 +61,9 @@ class Ask:
 class Propose:
     """Have the worker try a focus on top of `base`, until there are `candidates` proposals to choose from.
 
-    `items` are the unmet ones that the worker is given; empty: those that the scorecard of `base` says. `ranked`: the proposals are ranked before one of them is judged, also when there is only one. Candidates that the
-    state still holds count: the worker is called for the missing ones only.
+    `items` are the unmet ones that the worker is given; empty: those that the scorecard of `base` says. `ranked`: the
+    proposals are ranked before one of them is judged, also when there is only one. Candidates that the state still holds
+    count: the worker is called for the missing ones only.
     """
 
     focus: tuple[str, ...]
@@ -428,19 +429,22 @@ def look_at_baseline(state: LoopState) -> Ask | Stop | None:
     if unasked and state.limit is None:
         return Ask(judges=unasked, version=state.original, role="panel")
     if not state.is_marked(state.original):
-        why = f"the limit came first: {state.limit}" if unasked and state.limit else why_no_marks(state)
-        return Stop(result=Result.COULD_NOT_JUDGE, reason=why)
+        return baseline_not_judged(state, state.limit if unasked else None)
     return None
 
 
-def why_no_marks(state: LoopState) -> str:
+def baseline_not_judged(state: LoopState, came_first: str | None) -> Stop:
+    """The end of a run whose original has no usable mark; `came_first`: the limit that kept a judge from being asked."""
     found = [f"{b.judge}: {b.reason}" for b in state.ballots.get((state.original, "panel"), {}).values() if b.reason]
-    return "the baseline has no usable mark" + (f" ({'; '.join(found)})" if found else "")
+    why = "the baseline has no usable mark" + (f" ({'; '.join(found)})" if found else "")
+    return Stop(result=Result.COULD_NOT_JUDGE, reason=f"the limit came first: {came_first}" if came_first else why)
 
 
-def refuse_round(state: LoopState) -> RollBack | None:
-    """What ends the round that is under way without a look at its version: nothing usable was proposed, or these bytes
-    were decided before."""
+def open_version(state: LoopState) -> str | RollBack | None:
+    """The version of the round that is under way, if there is one. Or what ends that round without a look at it: nothing
+    usable was proposed, or these bytes were decided before."""
+    if not state.rounds or not state.rounds[-1].is_open:
+        return None
     entry = state.rounds[-1]
     if entry.outcome is not ProposalOutcome.CHANGED or entry.version is None:
         return RollBack(reason=f"{entry.outcome}: {entry.detail}" if entry.detail else str(entry.outcome))
@@ -451,4 +455,4 @@ def refuse_round(state: LoopState) -> RollBack | None:
         )
     if entry.version in state.kept:
         return RollBack(reason="these are the bytes of the original")
-    return None
+    return entry.version
