@@ -11,7 +11,7 @@ from typing import Final
 
 from honestone.app.judging_options import JudgingOptions, make_panel
 from honestone.app.loop import run_interruptibly
-from honestone.app.measured_before import judges_of, measured_before
+from honestone.app.measured_before import Before, judges_of, measured_before, newest_that_holds
 from honestone.app.measuring import Measured, limits_of, refuse_repeat, stop_at_limit
 from honestone.app.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
@@ -238,21 +238,22 @@ def require_tiers(workspace: Workspace, plan: RubricPlan, seats: Sequence[Seat],
 
 
 def _require_tier(store: Store, name: str, now: Mapping[str, object], judge: JsonObject, wanted: Tier) -> None:
-    stale = ""
-    for before in measured_before(store, _AUDITED, now, judge):
+    def figures(before: Before) -> tuple[Tier, str | None] | None:
         document = audit_document(store.events(before.run), run=before.run)
         found = next(one for one in document.judges if one.id == before.judge)
-        if found.tier is not None and not before.changed:
-            if found.tier.reaches(wanted):
-                return
-            raise UsageError(
-                f"the judge `{name}` is of tier {found.tier}, below --require-tier {wanted}: {found.reason}",
-                hint=f"name another judge; `honestone show {before.run}` has the answers that flipped",
-            )
-        stale = stale or (f"{' and '.join(before.changed)} changed since (run {before.run})" if found.tier else "")
-    why = f"has no audit that holds: {stale}" if stale else "was never audited under this rubric"
-    hint = f"honestone audit ARTIFACT --rubric RUBRIC --judge {shlex.quote(name)}"
-    raise UsageError(f"the judge `{name}` {why}", hint=hint)
+        return None if found.tier is None else (found.tier, found.reason)
+
+    held = newest_that_holds(measured_before(store, _AUDITED, now, judge), figures)
+    if held is None or isinstance(held, str):
+        why = f"has no audit that holds: {held}" if held else "was never audited under this rubric"
+        hint = f"honestone audit ARTIFACT --rubric RUBRIC --judge {shlex.quote(name)}"
+        raise UsageError(f"the judge `{name}` {why}", hint=hint)
+    before, (tier, reason) = held
+    if not tier.reaches(wanted):
+        raise UsageError(
+            f"the judge `{name}` is of tier {tier}, below --require-tier {wanted}: {reason}",
+            hint=f"name another judge; `honestone show {before.run}` has the answers that flipped",
+        )
 
 
 def below(document: AuditDoc, tier: Tier) -> list[AuditedJudgeDoc]:

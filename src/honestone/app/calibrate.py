@@ -18,7 +18,8 @@ import msgspec
 from honestone.app.evaluate import EvaluateRequest, evaluate
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.label import require_outside
-from honestone.app.measured_before import judges_of, measured_before
+from honestone.app.measured_before import Before, judges_of, measured_before, newest_that_holds
+from honestone.app.measuring import refuse_repeat
 from honestone.app.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import CHECK, Ballot
@@ -64,10 +65,7 @@ def calibrate_judges(workspace: Workspace, request: CalibrateRequest, observer: 
 
     Raises UsageError and its kinds before anything is spent, Interrupted; the same command resumes.
     """
-    if request.judging.repeat is not None:
-        raise UsageError(
-            "--repeat has no place here: every judge is measured by one look", hint="`honestone noise` looks again"
-        )
+    refuse_repeat(request.judging, "every judge is measured by one look", "`honestone noise` looks again")
     judging = replace(request.judging, repeat=1)
     plan = RubricPlan.read(workspace, request.rubric, judging, (), accept_loss=request.accept_loss)
     if not plan.rubric.asks_judges:
@@ -317,17 +315,18 @@ def require_calibrated(workspace: Workspace, plan: RubricPlan, witnesses: Sequen
 
 
 def _require_one(store: Store, witness: str, now: Mapping[str, object], judge: JsonObject) -> None:
-    stale = ""
-    for before in measured_before(store, [(CalibrationStarted.kind, MEASURED)], now, judge):
+    def figures(before: Before) -> CalibratedJudgeDoc | None:
         found = next(one for one in calibration_document(store, before.run).judges if one.id == before.judge)
-        if found.units and not before.changed:
-            _refuse_lenient(found, witness, before.run)
-            return
-        stale = stale or (f"{' and '.join(before.changed)} changed since (run {before.run})" if found.units else "")
+        return found if found.units else None
+
+    held = newest_that_holds(measured_before(store, [(CalibrationStarted.kind, MEASURED)], now, judge), figures)
     hint = f"honestone calibrate --labels FILE --rubric RUBRIC --judge {shlex.quote(witness)}"
-    if stale:
-        raise UsageError(f"the calibration of the held-out judge `{witness}` is stale: {stale}", hint=hint)
-    raise UsageError(f"the held-out judge `{witness}` was never calibrated under this rubric", hint=hint)
+    if held is None:
+        raise UsageError(f"the held-out judge `{witness}` was never calibrated under this rubric", hint=hint)
+    if isinstance(held, str):
+        raise UsageError(f"the calibration of the held-out judge `{witness}` is stale: {held}", hint=hint)
+    before, found = held
+    _refuse_lenient(found, witness, before.run)
 
 
 def _refuse_lenient(found: CalibratedJudgeDoc, witness: str, run: str) -> None:

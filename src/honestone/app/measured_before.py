@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from honestone.core.contract import canonical
 from honestone.core.events import Started
@@ -39,6 +40,22 @@ def measured_before(
                 changed = _changed(first.contract, then, now, judge)
                 if not changed or then.get("id") == judge.get("id") or _essence(then) == _essence(judge):
                     yield Before(run=info.id, judge=str(then.get("id")), changed=changed)
+
+
+F = TypeVar("F")
+
+
+def newest_that_holds(runs: Iterable[Before], figures: Callable[[Before], F | None]) -> tuple[Before, F] | str | None:
+    """The newest run since which nothing changed, with its figures of the judge. Otherwise what changed since the newest
+    one, in words; None where no run has figures of it."""
+    stale = None
+    for before in runs:
+        found = figures(before)
+        if found is not None and not before.changed:
+            return before, found
+        if found is not None and stale is None:
+            stale = f"{' and '.join(before.changed)} changed since (run {before.run})"
+    return stale
 
 
 def _essence(judge: JsonObject) -> str:
