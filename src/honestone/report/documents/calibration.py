@@ -43,7 +43,7 @@ class CorrectedDoc(Struct, frozen=True, kw_only=True):
     ppi: float | None = None
 
 
-class CalibratedJudgeDoc(Struct, frozen=True, kw_only=True):
+class CalibratedJudgeDoc(CalibratedCriterionDoc, frozen=True, kw_only=True):
     """One judge and the people. Intervals are 95%.
 
     `units`: artifacts with an answer of both
@@ -58,20 +58,6 @@ class CalibratedJudgeDoc(Struct, frozen=True, kw_only=True):
     `reason`: why it did not answer, where it once did not
     """
 
-    id: str
-    units: int
-    answers: int
-    kappa: float | None = None
-    kappa_interval: list[float] | None = None
-    alpha: float | None = None
-    alpha_interval: list[float] | None = None
-    tpr: float | None = None
-    tpr_interval: list[float] | None = None
-    tnr: float | None = None
-    tnr_interval: list[float] | None = None
-    bias: float | None = None
-    bias_interval: list[float] | None = None
-    lenient: bool | None = None
     corrected: CorrectedDoc = CorrectedDoc()
     weight: float
     criteria: list[CalibratedCriterionDoc] = []
