@@ -66,20 +66,23 @@ class RunRecord:
 
     def document(self) -> ImportedDoc | NoiseDoc | AuditDoc | CalibrationDoc:
         """Of a run of a kind that has one document alone."""
-        from honestone.app.audit import audit_document
-        from honestone.app.calibrate import calibration_document
-        from honestone.app.import_loop import imported_document
-        from honestone.app.noise import noise_document
-
         run = self.info.id
         match self.info.kind:
             case "calibrate":
+                from honestone.app.calibrate import calibration_document
+
                 return calibration_document(self.store, run)
             case "noise":
+                from honestone.app.noise import noise_document
+
                 return noise_document(self.store.events(run), run=run)
             case "audit":
+                from honestone.app.audit import audit_document
+
                 return audit_document(self.store.events(run), run=run)
             case _:
+                from honestone.app.import_loop import imported_document
+
                 return imported_document(run, self.store.events(run)[0])
 
     def diffs(self) -> Iterator[tuple[str, str]]:
