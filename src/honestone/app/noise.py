@@ -174,16 +174,17 @@ def noise_of_cases(store: Store, started: SuiteStarted) -> dict[str, KnownNoiseD
     if not started.panel:
         return {}
     found: dict[str, KnownNoiseDoc] = {}
+    judging = _judging(started.contract)
     for info in store.runs():
         if info.kind != NoiseStarted.kind or info.result != "measured":
             continue
-        log = store.events(info.id)
-        first = log[0]
+        first = next(store.iter_events(info.id))
         assert isinstance(first, NoiseStarted)
         criteria = _criteria(first.rubric)
-        tolerance = noise_document(log, run=info.id).tolerance
-        if tolerance is not None and criteria not in found and _judging(first.contract) == _judging(started.contract):
-            found[criteria] = KnownNoiseDoc(origin="noise", tolerance=tolerance, run=info.id)
+        if criteria not in found and _judging(first.contract) == judging:
+            tolerance = noise_document(store.events(info.id), run=info.id).tolerance
+            if tolerance is not None:
+                found[criteria] = KnownNoiseDoc(origin="noise", tolerance=tolerance, run=info.id)
     if not found:
         return {}
     known = {key: found.get(_criteria(rubric)) for key, rubric in started.rubrics.items()}
