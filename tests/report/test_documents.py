@@ -223,10 +223,23 @@ def test_evidence_says_whose_it_is_and_whether_it_stands_in_the_text() -> None:
     item = criterion(doc, "steps")["items"][0]
     assert [(e["judge"], e["found"]) for e in item["evidence"]] == [("x", True), ("y", False)]
     assert item["suggestion"] == "say where" and item["suggestions"] == [{"judge": "x", "text": "say where"}]
+    unknown = {"start": None, "end": None, "how": None}
     assert criterion(doc, "steps")["items"][1]["evidence"] == [
-        {"judge": "check", "quote": "exit code 0", "found": None}
+        {"judge": "check", "quote": "exit code 0", "found": None, **unknown}
     ]
+    assert item["evidence"][1] == {"judge": "y", "quote": "Nobody ever wrote this down", "found": False, **unknown}
     assert doc["evidence_found"] == {"found": 1, "quoted": 2}
+
+
+def test_a_quote_that_is_found_says_where_in_code_points() -> None:
+    """A page, or somebody's script, can mark it: also behind an emoji, and where signs and white space differ."""
+    text = "\n\U0001f600 one\r\n\u201cTwo\u201d  words here\n"
+    said = Mark(True, ("\U0001f600 one", '"Two" words here', "Nobody ever wrote this"))
+    doc = document(code(), ballot("x", numbered=said), text=text)
+    exact, loose, missing = criterion(doc, "steps")["items"][0]["evidence"]
+    assert (exact["how"], text[exact["start"] : exact["end"]]) == ("exact", "\U0001f600 one")
+    assert (loose["how"], text[loose["start"] : loose["end"]]) == ("normalised", "\u201cTwo\u201d  words here")
+    assert (missing["start"], missing["end"], missing["how"]) == (None, None, None)
 
 
 def test_without_the_text_nothing_is_said_about_quotes() -> None:

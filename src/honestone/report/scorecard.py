@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from honestone.core.ballot import CHECK, Answer, Ballot, Mark
 from honestone.core.events import ArtifactJudged, EvaluationStarted
 from honestone.core.numbers import to_points
-from honestone.core.reading.evidence import find_quote, is_quote
+from honestone.core.reading.evidence import Found, find_quote, is_quote
 from honestone.core.rubric import Key, as_written
 from honestone.core.scorecard import ItemLine, Line, Outcome, Scorer, Verdict, judge_gate
 from honestone.core.spend import Spend
@@ -172,17 +172,20 @@ class _Quotes:
 
     def __init__(self, text: str | None) -> None:
         self._text = text
-        self._known: dict[str, bool] = {}
+        self._known: dict[str, Found | None] = {}
         self._quoted = self._found = 0
 
-    def found(self, quote: str) -> bool | None:
-        if self._text is None or not is_quote(quote):
-            return None
+    def document(self, judge: str, quote: str) -> QuoteDoc:
+        if judge == CHECK or self._text is None or not is_quote(quote):
+            return QuoteDoc(judge=judge, quote=quote)
         if quote not in self._known:
-            self._known[quote] = find_quote(quote, self._text) is not None
+            self._known[quote] = find_quote(quote, self._text)
         self._quoted += 1
-        self._found += self._known[quote]
-        return self._known[quote]
+        place = self._known[quote]
+        if place is None:
+            return QuoteDoc(judge=judge, quote=quote, found=False)
+        self._found += 1
+        return QuoteDoc(judge=judge, quote=quote, found=True, start=place.start, end=place.end, how=place.how)
 
     @property
     def share(self) -> EvidenceShareDoc | None:
@@ -318,9 +321,7 @@ def _words(votes: _Votes, quotes: _Quotes) -> tuple[list[QuoteDoc], list[Suggest
     evidence: list[QuoteDoc] = []
     suggestions: list[SuggestionDoc] = []
     for judge, mark in votes:
-        for quote in mark.evidence:
-            found = None if judge == CHECK else quotes.found(quote)
-            evidence.append(QuoteDoc(judge=judge, quote=quote, found=found))
+        evidence += [quotes.document(judge, quote) for quote in mark.evidence]
         if mark.suggestion and mark.suggestion.strip():
             suggestions.append(SuggestionDoc(judge=judge, text=mark.suggestion))
     return evidence, suggestions

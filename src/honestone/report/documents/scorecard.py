@@ -47,11 +47,16 @@ class QuoteDoc(Struct, frozen=True, kw_only=True):
     """A quote that a judge gave as evidence.
 
     `found`: whether the text holds it; `null` where it was not looked up
+    `start`, `end`: where, in code points of the text that was judged (the artifact, or the output); `null` where it is not found
+    `how`: `exact`, or `normalised`: found but for white space, typographic signs, case or words left out
     """
 
     judge: str = ""
     quote: str = ""
     found: bool | None = None
+    start: int | None = None
+    end: int | None = None
+    how: Literal["exact", "normalised"] | None = None
 
     def place_words(self, of: str = "artifact") -> str:
         """Where the quote is: in the artifact (or output), not in it, or not looked up."""
