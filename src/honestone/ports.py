@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from honestone.core.artifact import Version
 from honestone.core.ballot import Question
@@ -183,6 +183,18 @@ class SizedJudge(Judge, Protocol):
     def packed(self, question: Question) -> Mapping[str, Any] | None:
         """What it is shown of a text that is too big for it, as JSON values; None where it is shown the whole."""
         ...
+
+
+REASKS: Final = 1
+"""How often a judge is asked again about a reply that cannot be used, where it does not say."""
+
+
+@runtime_checkable
+class PatientJudge(Judge, Protocol):
+    """A judge that says how often it is asked again about a reply that cannot be used."""
+
+    @property
+    def reasks(self) -> int: ...
 
 
 @runtime_checkable

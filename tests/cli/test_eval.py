@@ -413,6 +413,20 @@ def test_a_judge_is_not_known_by_the_beginning_of_its_name(ready: Desk, name: st
     assert result.json["self_evaluated"] is False and result.json["judges"][0]["state"] == "AVAILABLE"
 
 
+def test_a_judge_is_asked_again_as_often_as_its_settings_say(ready: Desk) -> None:
+    """A reply that cannot be read is asked for twice more with `reasks = 2`; the same command then repeats no call."""
+    judge = filler(ready, "filler", "asked[number].split()[-1].lower() in artifact.lower()")
+    path = ready.folder / "filler.py"
+    late = f"import os\nif sum(1 for _ in open({str(judge.log)!r})) < 3:\n    print('Sorry.'); sys.exit()\n"
+    path.write_text(path.read_text().replace("skeleton =", late + "skeleton =", 1))
+    for reasks, code, calls in ((1, 3, 2), (2, 1, 3), (2, 1, 3)):
+        entry = f'[judges.small]\nprovider = "cli"\ncommand = "{PYTHON} {path}"\nreasks = {reasks}\n'
+        ready.file("honestone.toml", entry)
+        result = ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", "small", "--json")
+        assert (result.code, judge.calls) == (code, calls), result.err
+    assert result.json["judges"][0]["state"] == "AVAILABLE" and result.json["usage"]["cached_calls"] == 3
+
+
 def test_a_judge_that_agrees_with_everything_is_void(ready: Desk) -> None:
     """Yes to the control question voids the ballot: DEGRADED as tampered, exit 3, asked once."""
     judge = filler(ready, "flatterer", "True")

@@ -221,9 +221,9 @@ def test_two_looks_together_answer_what_either_answered(given: list[Any]) -> Non
 # ---------------------------------------------------------------------------------------------------------- models
 
 
-def prompted(*steps: Any, id: str = "model") -> tuple[PromptedJudge, ScriptedModel]:
+def prompted(*steps: Any, id: str = "model", **more: Any) -> tuple[PromptedJudge, ScriptedModel]:
     model = ScriptedModel(list(steps), name=id)
-    return PromptedJudge(id, model), model
+    return PromptedJudge(id, model, **more), model
 
 
 def test_a_model_that_says_yes_to_the_control_item_is_void() -> None:
@@ -269,6 +269,47 @@ def test_a_model_is_told_its_errors_by_number() -> None:
     added = [line for line in second.splitlines() if line not in first.splitlines()]
     assert any("items 1, 2, 3, 4: expected true or false" in line for line in added), added
     assert not any("canary" in line.lower() for line in added)
+
+
+def without(*words: str) -> Any:
+    """Every item is answered but those with one of these words."""
+    return fill_in(lambda requirement: None if any(word in requirement for word in words) else True)
+
+
+def test_a_judge_is_asked_again_as_often_as_its_settings_say() -> None:
+    """Each look fills only what is missing, each is a call with a prompt of its own, and it ends when nothing is."""
+    judge, model = prompted("Sorry, no.", "Sorry, no.", fill_in(True), reasks=3)
+    found = one(judge)
+    assert answers(found.ballot) == {"alpha": True, "beta": True, "gamma": True} and found.spend.judge_calls == 3
+    assert len({prompt.text for prompt in model.prompts}) == 3
+    assert "2 replies in a row could not be used" in model.prompts[2].text
+
+    judge, model = prompted(without("alpha", "beta"), without("alpha"), fill_in(False), reasks=2)
+    assert answers(one(judge).ballot) == {"alpha": False, "beta": True, "gamma": True} and len(model.prompts) == 3
+
+
+@given(st.integers(0, 5))
+def test_what_is_missing_after_the_last_look_is_an_abstention(reasks: int) -> None:
+    """With n repeats a judge that never answers an item takes n + 1 calls, and the item has no mark."""
+    judge, model = prompted(*[without("beta")] * (reasks + 1), reasks=reasks)
+    ballot = one(judge).ballot
+    assert len(model.prompts) == reasks + 1 and list(ballot.abstained) == [BETA]
+
+
+def test_asking_again_ends_at_a_yes_to_the_control_item_and_at_a_failure() -> None:
+    """Neither is asked about again, however often that is allowed."""
+    judge, model = prompted(without("beta"), fill_in(True, control=True), fill_in(True), reasks=5)
+    assert one(judge).ballot.reason == TAMPERED and len(model.prompts) == 2
+    judge, model = prompted(without("beta"), CallFailed("gone"), fill_in(True), reasks=5)
+    ballot = one(judge).ballot
+    assert answers(ballot) == {"alpha": True, "gamma": True} and "asked once more: gone" in ballot.problems
+
+
+def test_how_often_a_judge_is_asked_again_is_part_of_the_contract_and_not_of_a_reply() -> None:
+    """A reply on record counts whatever `reasks` says, and a run with another number is another run."""
+    seats = [Seat(id="model", judge=prompted("Sorry.", reasks=n)[0]) for n in (0, 1, 2)]
+    assert [seat.identity.get("reasks") for seat in seats] == [0, None, 2]
+    assert len({str(seat.judge.identity) for seat in seats}) == 1
 
 
 # ---------------------------------------------------------------------------------------------------------- retries, calls, money

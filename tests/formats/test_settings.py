@@ -171,3 +171,14 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, name: str, monkeypat
         find_settings(tmp_path)
     assert "Permission denied" in caught.value.message
     assert name in str(caught.value.place)
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [("-1", "from 0 to 5"), ("6", "from 0 to 5"), ("1.5", "must be a number"), ("true", "must be a number")],
+)
+def test_how_often_a_judge_is_asked_again_has_bounds(tmp_path: Path, value: str, wrong: str) -> None:
+    """`reasks` is a number from 0 to 5, and the place of another one is named."""
+    error = error_of(tmp_path, f'[judges.a]\nprovider = "claude"\nreasks = {value}\n')
+    assert error.place == f"{tmp_path / 'honestone.toml'}:3:1" and wrong in error.message, error
+    assert read(tmp_path, '[judges.a]\nprovider = "claude"\nreasks = 5\n').judges["a"]["reasks"] == 5  # type: ignore[attr-defined]

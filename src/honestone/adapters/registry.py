@@ -23,7 +23,7 @@ from honestone.adapters.keys import leaves
 from honestone.core.ballot import JudgeKind
 from honestone.core.errors import CommandRefused, SettingsError
 from honestone.core.packing import MAX_INPUT_TOKENS, Budget, Pack
-from honestone.ports import CallFailed, Completion, Function, Judge, Model, Prompt, Store, Target, Worker
+from honestone.ports import REASKS, CallFailed, Completion, Function, Judge, Model, Prompt, Store, Target, Worker
 
 if TYPE_CHECKING:
     from honestone.core.suite.case import Case
@@ -424,7 +424,8 @@ def _prompted(name: str, model: Model, context: AdapterContext, entry: Mapping[s
             f"`{name}` is an agent CLI, and those are not sent images",
             hint=f"take `images` out of its settings, or use a model API: {', '.join(PROVIDERS)}",
         )
-    return PromptedJudge(name, model, budget=_budget(name, context, known), images=images)
+    reasks = known.get("reasks", REASKS)
+    return PromptedJudge(name, model, budget=_budget(name, context, known), images=images, reasks=reasks)
 
 
 def _budget(name: str, context: AdapterContext, entry: Mapping[str, Any]) -> Budget:

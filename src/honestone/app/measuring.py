@@ -18,7 +18,7 @@ from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import Event, RunFinished, Started, StartedArtifact, total_spend
 from honestone.core.spend import Meter
 from honestone.engine.panel import Seat
-from honestone.ports import Observer, Store
+from honestone.ports import REASKS, Observer, Store
 from honestone.system.drawing import count
 from honestone.system.files import printable
 
@@ -63,8 +63,9 @@ class Measured:
         return StartedArtifact(path=printable(self.path), digest=self.version.digest, is_folder=self.version.is_folder)
 
     def meter(self, calls: int) -> Meter:
-        """The limits of so many calls, each of which may be asked once more."""
-        return self.plan.options.meter(self.workspace.settings, calls=2 * calls + 10)
+        """The limits of so many calls, each of which may be repeated as often as its judge is asked again."""
+        looks = 1 + max((seat.reasks for seat in self.seats), default=REASKS)
+        return self.plan.options.meter(self.workspace.settings, calls=looks * calls + 10)
 
     def announce(self, observer: Observer, each: int, what: str, meter: Meter) -> None:
         """What it will cost, before the first call: `each` questions to every judge."""

@@ -34,6 +34,7 @@ from honestone.core.scorecard import Scorer
 from honestone.core.spend import Meter, Spend
 from honestone.engine.early_stop import settled
 from honestone.ports import (
+    REASKS,
     CallFailed,
     Checker,
     Finding,
@@ -41,6 +42,7 @@ from honestone.ports import (
     HasCapacity,
     Judge,
     Output,
+    PatientJudge,
     Reply,
     Request,
     Store,
@@ -65,7 +67,14 @@ class Seat:
 
     @property
     def identity(self) -> dict[str, Json]:
-        return {"id": self.id, "draw": self.draw, **self.judge.identity}
+        # How often it is asked again decides what counts, and nothing about a single reply: it is not in a reply's key.
+        reasks = {} if self.reasks == REASKS else {"reasks": self.reasks}
+        return {"id": self.id, "draw": self.draw, **self.judge.identity, **reasks}
+
+    @property
+    def reasks(self) -> int:
+        """How often the judge is asked again about a reply that cannot be used."""
+        return self.judge.reasks if isinstance(self.judge, PatientJudge) else REASKS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,19 +156,30 @@ class Panel:
         except NotGranted as refused:
             ballot = _no_ballot(seat, question, f"not asked: {refused}")
             return Consulted(ballot=ballot, spend=spend, refused=str(refused))
-        reading = first
-        second_failed: str | None = None
-        if not first.is_clean and not first.tampered:
-            again = seat.judge.render(question, _complaints(request, first))
-            try:
-                second = await self._look(seat, again, question, spend)
-                reading = _merge(first, second)
-            except (CallFailed, NotGranted) as failed:
-                second_failed = f"asked once more: {failed}"
-        ballot = self._ballot(seat, question, reading, second_failed)
+        reading, again_failed = first, None
+        if not first.is_clean:
+            reading, again_failed = await self._reasked(seat, request, question, first, spend)
+        ballot = self._ballot(seat, question, reading, again_failed)
         if self.fresh or spend.cached_calls:
             ballot = replace(ballot, earlier=tuple(self._earlier(seat, request, question)))
         return Consulted(ballot=ballot, spend=spend)
+
+    async def _reasked(
+        self, seat: Seat, request: Request, question: Question, reading: Reading, spend: Spend
+    ) -> tuple[Reading, str | None]:
+        """What is known after asking again, as often as the judge is asked again, and why that ended early."""
+        for count in range(1, seat.reasks + 1):
+            if reading.is_clean or reading.tampered:
+                break
+            problems = _complaints(request, reading)
+            if count > 1:  # What is on record for the same words is the reply that could not be used.
+                problems = (*problems, f"{count} replies in a row could not be used")
+            try:
+                again = await self._look(seat, seat.judge.render(question, problems), question, spend)
+            except (CallFailed, NotGranted) as failed:
+                return reading, f"asked once more: {failed}"
+            reading = _merge(reading, again)
+        return reading, None
 
     def _earlier(self, seat: Seat, request: Request, question: Question) -> Iterator[dict[Key, Answer]]:
         """What this judge answered to the same question before, oldest first."""
@@ -246,7 +266,7 @@ class Panel:
             self._gates[seat.id] = asyncio.Semaphore(own or self.concurrency)
         return self._gates[seat.id]
 
-    def _ballot(self, seat: Seat, question: Question, reading: Reading, second_failed: str | None) -> Ballot:
+    def _ballot(self, seat: Seat, question: Question, reading: Reading, again_failed: str | None) -> Ballot:
         if reading.tampered:
             return replace(_no_ballot(seat, question, TAMPERED), tampered=True)
         if reading.control == "missed":
@@ -257,7 +277,7 @@ class Panel:
         marks, unfound = self._with_evidence(question, reading)
         abstained = {key: reading.errors.get(key, "no answer") for key, _ in question.items() if key not in marks}
         abstained.update(unfound)
-        problems = (*reading.problems, *((second_failed,) if second_failed else ()))
+        problems = (*reading.problems, *((again_failed,) if again_failed else ()))
         if not marks:
             why = next(iter((*reading.problems, *reading.errors.values(), *unfound.values())), "no usable answer")
             return _no_ballot(seat, question, f"no usable answer: {why}", reading)
@@ -367,7 +387,7 @@ def _complaints(request: Request, reading: Reading) -> tuple[str, ...]:
 
 
 def _merge(first: Reading, second: Reading) -> Reading:
-    """Item by item the first valid answer counts, to the control item too; the second look only fills what was missing."""
+    """Item by item the first valid answer counts, to the control item too; a later look only fills what was missing."""
     marks = {**second.marks, **first.marks}
     errors = {
         key: second.errors.get(key, first.errors.get(key, "no answer"))

@@ -38,6 +38,7 @@ _AGENT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
     "probability": bool,
     "max_input_tokens": int,
     "images": bool,
+    "reasks": int,
 }
 _LIMIT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
     "max_calls": int,
@@ -49,6 +50,7 @@ _LIMIT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
     "max_size": (int, float),
     "concurrency": int,
 }
+MOST_REASKS: Final = 5
 _TABLES: Final = ("judges", "workers", "targets", "prices", "limits")
 
 
@@ -86,6 +88,13 @@ def read_settings(path: Path) -> Settings:
             if "provider" not in entry and "command" not in entry:
                 raise place.error(
                     (table, name), f"`{table}.{name}` needs a `provider`", 'for example provider = "openai"'
+                )
+            reasks = entry.get("reasks", 0)
+            if not 0 <= reasks <= MOST_REASKS:
+                raise place.error(
+                    (table, name, "reasks"),
+                    f"`{table}.{name}.reasks` is {reasks}, but must be from 0 to {MOST_REASKS}",
+                    "it is how often a reply that cannot be used is asked for again; each is a call",
                 )
     place.check_types(place.mapping(plain, "limits"), _LIMIT_KEYS, ("limits",))
     for name, number in plain.get("limits", {}).items():

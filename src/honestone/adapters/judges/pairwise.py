@@ -20,9 +20,13 @@ class PairJudge(PromptedJudge):
     layout = LAYOUT
 
     def __init__(self, judge: PromptedJudge) -> None:
-        tokens = judge.max_output_tokens
         super().__init__(
-            judge.id, judge.model, structured=judge.structured, max_output_tokens=tokens, budget=judge.budget
+            judge.id,
+            judge.model,
+            structured=judge.structured,
+            max_output_tokens=judge.max_output_tokens,
+            budget=judge.budget,
+            reasks=judge.reasks,
         )
 
     def _fitted(self, question: Question) -> Fitted:

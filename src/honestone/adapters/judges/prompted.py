@@ -12,7 +12,7 @@ from honestone.core.images import images_to_send
 from honestone.core.packing import Budget, pack, room_for_text, too_big, what_to_do
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
 from honestone.core.rubric import Item, Key
-from honestone.ports import CallFailed, HasCapacity, Image, Model, Prompt, Reading, Reply, Request
+from honestone.ports import REASKS, CallFailed, HasCapacity, Image, Model, Prompt, Reading, Reply, Request
 from honestone.prompts.filling import CANARY, LAYOUT, judge_prompt, load_template, reply_schema
 
 TAMPERED: Final = (
@@ -35,7 +35,8 @@ class PromptedJudge:
 
     `structured` hands the reply's JSON Schema to the model, which may hold it to the shape. The reply is read in the
     same way either way. What does not fit into `budget` is packed or not asked at all.
-    `images`: the model takes images, so those of a folder go with the prompt.
+    `images`: the model takes images, so those of a folder go with the prompt. `reasks`: how often it is asked again
+    about a reply that cannot be used.
     """
 
     is_paid = True
@@ -52,6 +53,7 @@ class PromptedJudge:
         max_output_tokens: int | None = None,
         budget: Budget | None = None,
         images: bool = False,
+        reasks: int = REASKS,
     ) -> None:
         self.id = id
         self.model = model
@@ -59,6 +61,7 @@ class PromptedJudge:
         self.max_output_tokens = max_output_tokens
         self.budget = budget or Budget()
         self.images = images
+        self.reasks = reasks
         self.concurrency: int | None = model.concurrency if isinstance(model, HasCapacity) else None
 
     @property
