@@ -11,9 +11,11 @@ import gc
 import io
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -46,7 +48,17 @@ FORMATS = ("text", "markdown", "json", "junit")
 
 def dump(document: object) -> str:
     """JSON for people and programs: keys in our order, UTF-8 as it is, never NaN."""
+    import msgspec
+
+    with suppress(UnicodeEncodeError, OverflowError, TypeError):
+        encoded = msgspec.json.encode(document)
+        if not _EXPONENT.search(encoded):
+            return msgspec.json.format(encoded, indent=1).decode()
+    # What only Python writes: half a surrogate pair, a number of more than 64 bits, 1e-05 with its two digits.
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=_values)
+
+
+_EXPONENT: Final = re.compile(rb'(?:^|":|[,\[])-?(?:[0-9.]+e[-+]?[0-9]|0\.0000)')
 
 
 def dump_line(document: object) -> str:

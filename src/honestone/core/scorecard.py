@@ -25,6 +25,7 @@ DISAGREEMENT = Fraction(20, 100)
 """Two judges further apart than this on one criterion are flagged."""
 
 _CACHE_LIMIT = 4_096
+_CARD_LIMIT = 256
 
 
 class Rule(StrEnum):
@@ -193,6 +194,7 @@ class Scorer:
         self._numbers: dict[Fraction, Fraction] = {}
         # Thousands of marks on a scale hold few different numbers. Items are known by identity: the rubric holds them.
         self._shares: dict[tuple[int, type, Answer], Fraction] = {}
+        self._judged: dict[tuple[object, ...], tuple[Scorecard, Verdict]] = {}
         self._asked = frozenset(key for key, item in rubric.questions() if item.check is None)
         self._keys = {c.id: tuple((c.id, item.id) for item in c.items) for c, _ in rubric.walk()}
 
@@ -224,6 +226,18 @@ class Scorer:
             open=tuple(b.judge for b in away) if (whole.low, whole.high) != (answered.low, answered.high) else (),
             short=short,
         )
+
+    def judged(self, ballots: Sequence[Ballot]) -> tuple[Scorecard, Verdict]:
+        """The card and what the gate says of it, remembered by the answers: the words at its marks (evidence,
+        suggestions) may be those of other ballots with the same answers."""
+        key = answers_of(ballots)
+        found = self._judged.get(key)
+        if found is None:
+            card = self.card(ballots)
+            found = card, judge_gate(card, self.rubric)
+            if len(self._judged) < _CARD_LIMIT:
+                self._judged[key] = found
+        return found
 
     def alone(self, ballots: Sequence[Ballot]) -> Scorecard:
         """The card of one judge (and of code) by itself: no quorum counts."""
@@ -398,6 +412,16 @@ class Scorer:
                     mean = sum(shares, ZERO) / len(shares)
                     found[judge] = ONE - mean if criterion.negate else mean
         return found
+
+
+def answers_of(ballots: Sequence[Ballot]) -> tuple[object, ...]:
+    """All that the numbers come from. True equals 1 and 1 equals 1.0, but they are not shown alike."""
+    out: list[object] = []
+    for ballot in ballots:
+        out += ballot.judge, ballot.state, ballot.kind, ballot.draw_of
+        for key, mark in ballot.marks.items():
+            out += key, mark.answer, mark.answer.__class__
+    return tuple(out)
 
 
 def is_na(answer: Answer) -> bool:

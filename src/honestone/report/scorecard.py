@@ -15,7 +15,7 @@ from honestone.core.events import ArtifactJudged, EvaluationStarted
 from honestone.core.numbers import to_points
 from honestone.core.reading.evidence import Found, find_quote, is_quote
 from honestone.core.rubric import Key, as_written
-from honestone.core.scorecard import ItemLine, Line, Outcome, Scorer, Verdict, judge_gate
+from honestone.core.scorecard import ItemLine, Line, Outcome, Scorer, Verdict, answers_of, judge_gate
 from honestone.core.spend import Spend
 from honestone.report.documents.scorecard import (
     NOTHING_CAN_FAIL,
@@ -197,7 +197,7 @@ def _scored(
 ) -> tuple[_Scored, list[CriterionDoc]]:
     """What the answers come to, and the criteria with the words of these ballots."""
     of_judges = shared is not None and any(ballot.judge != CHECK for ballot in ballots)
-    key = _answers(ballots) if of_judges else ()
+    key = answers_of(ballots) if of_judges else ()
     if shared is not None and (same := shared.cards.get(key)) is not None:
         marks = {ballot.judge: ballot.marks for ballot in ballots}
         criteria = []
@@ -224,16 +224,6 @@ def _scored(
     if shared is not None and of_judges and len(shared.cards) < _MOST_CARDS:
         shared.cards[key] = scored
     return scored, criteria
-
-
-def _answers(ballots: Sequence[Ballot]) -> tuple[object, ...]:
-    """All that the numbers come from. True equals 1 and 1 equals 1.0, but they are not shown alike."""
-    out: list[object] = []
-    for ballot in ballots:
-        out += ballot.judge, ballot.state, ballot.kind, ballot.draw_of
-        for key, mark in ballot.marks.items():
-            out += key, mark.answer, mark.answer.__class__
-    return tuple(out)
 
 
 def _criterion(line: Line, quotes: _Quotes, shared: SharedParts | None) -> CriterionDoc:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -47,6 +47,7 @@ from honestone.report.documents.suite import (
 from honestone.report.scorecard import (
     UNSANDBOXED,
     Facts,
+    SharedParts,
     judge_states,
     points_of,
     runs_open,
@@ -93,7 +94,8 @@ def suite_document(record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc] = Map
     if record.compared is not None and not record.is_rescored:
         document = msgspec.convert({**plain(document), **record.compared}, SuiteReportDoc)
         document = replace(document, comparison=_with_texts(document.comparison or None, record))
-    cases = [case_document(one, started.artifact) for one in record.cases.values()]
+    shared: dict[str, SharedParts] = {}
+    cases = [case_document(one, started.artifact, _shared(shared, one.rubric)) for one in record.cases.values()]
     return with_noise(replace(document, cases=cases), noise)
 
 
@@ -141,8 +143,19 @@ def suite_flags(record: SuiteRecord) -> list[str]:
     return out
 
 
-def case_document(record: CaseRecord, artifact: StartedArtifact | None) -> CaseDoc:
-    """One case: the scorecard of the attempt that represents it, its own result, and every attempt."""
+_MOST_SHARED: Final = 64
+
+
+def _shared(known: dict[str, SharedParts], rubric: str) -> SharedParts | None:
+    """What the documents of cases with this rubric share; cases with rubrics of their own share nothing."""
+    if rubric not in known and len(known) < _MOST_SHARED:
+        known[rubric] = SharedParts()
+    return known.get(rubric)
+
+
+def case_document(record: CaseRecord, artifact: StartedArtifact | None, shared: SharedParts | None = None) -> CaseDoc:
+    """One case: the scorecard of the attempt that represents it, its own result, and every attempt. `shared`: of cases
+    with the same rubric."""
     case, result, attempts = record.case, record.result, record.in_order
     produced = record.shown_output
     output = produced.output if produced is not None else None
@@ -154,7 +167,7 @@ def case_document(record: CaseRecord, artifact: StartedArtifact | None) -> CaseD
         usage=UsageDoc(),
         text=output,
     )
-    card = scorecard_document(record.scorer, record.shown_ballots, facts)
+    card = scorecard_document(record.scorer, record.shown_ballots, facts, shared)
     criteria = card.criteria
     if len(attempts) > 1 and case.attempt_rule is AttemptRule.MEAN and any(a.card for a in attempts):
         criteria = _with_means(criteria, mean_card([attempt.card for attempt in attempts]))

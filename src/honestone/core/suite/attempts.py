@@ -89,9 +89,10 @@ def target_failed(number: int, why: str) -> Attempt:
     return Attempt(number=number, status=Status.TARGET_ERROR, reasons=(why,))
 
 
-def judge_attempt(number: int, card: Scorecard, case: Case) -> Attempt:
-    """What a scorecard says of one attempt: the gate, or what the case expects of the judges."""
-    verdict = judge_gate(card, case.rubric)
+def judge_attempt(number: int, card: Scorecard, case: Case, verdict: Verdict | None = None) -> Attempt:
+    """What a scorecard says of one attempt: the gate, or what the case expects of the judges. `verdict`: the gate's, where
+    it is known."""
+    verdict = verdict or judge_gate(card, case.rubric)
     if case.expect is not None:
         verdict = meets(case.expect, card, verdict)
     return Attempt(
@@ -125,10 +126,10 @@ def meets(expect: Expect, card: Scorecard, verdict: Verdict) -> Verdict:
 
 def result_of(attempts: Sequence[Attempt], case: Case) -> CaseResult:
     """The result of a case's attempts (at least one, in order)."""
+    if len(attempts) == 1:
+        return _as_is(attempts[0], unstable=False)
     decided = {attempt.status for attempt in attempts} & {Status.PASSED, Status.FAILED}
     unstable = len(decided) == 2
-    if len(attempts) == 1:
-        return _as_is(attempts[0], unstable)
     if case.attempt_rule is AttemptRule.PASS_AT_K:
         return _any_of(attempts, unstable)
     if case.attempt_rule is AttemptRule.PASS_HAT_K:

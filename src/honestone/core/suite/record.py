@@ -72,7 +72,8 @@ class CaseRecord:
         self.ballots[number] = event.ballots
         produced = self.produced.get(number)
         if produced is None or produced.error is None:
-            self._end(judge_attempt(number, self.scorer.card(event.ballots), self.case))
+            card, verdict = self.scorer.judged(event.ballots)
+            self._end(judge_attempt(number, card, self.case, verdict))
 
     def pass_by(self, reason: str) -> None:
         self.passed_by = reason
@@ -322,8 +323,9 @@ class ItemSummary:
 def task_of(record: CaseRecord) -> TaskResult:
     """The result of a case as the result of a task."""
     result = record.result
-    card = result.shown.card if result.shown is not None else None
-    items = [item for line in card.lines for item in line.items] if card is not None else []
+    was_judged = result.shown is not None and result.shown.card is not None
+    lines = record.scorer.card(record.shown_ballots).lines if was_judged else ()
+    items = [item for line in lines for item in line.items]
     return make_task(
         record.case.id,
         status=result.status,
