@@ -27,6 +27,7 @@ from honestone.app.given import GivenRubric, GivenSuite, Judges, Targets, Text
 from honestone.app.improve import ImprovementResult
 from honestone.app.improve import improve as improve_artifact
 from honestone.app.judging_options import JudgingKeywords, JudgingOptions
+from honestone.app.kept import keeping_open
 from honestone.app.loop import ImprovementRequest, beside_a_loop, outside_a_loop
 from honestone.app.quiet import Quiet
 from honestone.app.stages.files import StageFiles
@@ -188,7 +189,7 @@ def evaluate(
         finds_judges=False,
         keep=store is not None,
     )
-    return outside_a_loop(lambda: evaluate_one(workspace, request, Quiet()))
+    return outside_a_loop(lambda: keeping_open(lambda: evaluate_one(workspace, request, Quiet())))
 
 
 @_checked

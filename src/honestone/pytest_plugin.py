@@ -131,6 +131,7 @@ class Honestone:
         from honestone.app import given
         from honestone.app.evaluate import EvaluateRequest, evaluate_one, require_pass
         from honestone.app.judging_options import JudgingOptions
+        from honestone.app.kept import keeping_open
         from honestone.app.loop import outside_a_loop
         from honestone.app.quiet import Quiet
         from honestone.app.workspace import Workspace
@@ -149,7 +150,7 @@ class Honestone:
                 finds_judges=False,
                 keep=False,
             )
-            found = outside_a_loop(lambda: evaluate_one(workspace, request, Quiet()))
+            found = outside_a_loop(lambda: keeping_open(lambda: evaluate_one(workspace, request, Quiet())))
             return require_pass(found, artifact, input)
         except CouldNotJudge as error:
             raise CouldNotBeJudged(error.message) from None

@@ -154,6 +154,11 @@ class Transport:
     def closed(self) -> bool:
         return self._session.closed
 
+    def rest(self) -> None:
+        """Its connections stay open for the next holder; what it knows of servers and proxies is found out again."""
+        self._answered.clear()
+        self._proxies.clear()
+
     def _turn(self, endpoint: Endpoint) -> asyncio.Semaphore:
         name = (endpoint.provider, endpoint.base_url, endpoint.concurrency)
         if name not in self._turns:
@@ -220,6 +225,7 @@ class Transport:
 # ------------------------------------------------------------------------------------------------------ one per loop
 
 _transports: WeakKeyDictionary[asyncio.AbstractEventLoop, Transport] = WeakKeyDictionary()
+_keeping: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
 
 
 def hold(holder: object) -> Transport:
@@ -233,12 +239,30 @@ def hold(holder: object) -> Transport:
 
 
 async def let_go(holder: object) -> None:
-    """Closes the running loop's transport when it was the last holder."""
-    transport = _transports.get(asyncio.get_running_loop())
+    """Closes the running loop's transport when it was the last holder, or lets it rest where connections are kept."""
+    loop = asyncio.get_running_loop()
+    transport = _transports.get(loop)
     if transport is None:
         return
     transport.holders.discard(holder)
-    if not transport.holders and not transport.closed:
+    if transport.holders or transport.closed:
+        return
+    if loop in _keeping:
+        transport.rest()
+    else:
+        await transport.close()
+
+
+def keep_connections(loop: asyncio.AbstractEventLoop) -> None:
+    """From now on what this loop's last holder lets go of stays open, until `close_kept`."""
+    _keeping.add(loop)
+
+
+async def close_kept() -> None:
+    loop = asyncio.get_running_loop()
+    _keeping.discard(loop)
+    transport = _transports.pop(loop, None)
+    if transport is not None and not transport.closed:
         await transport.close()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from honestone.adapters.registry import make_target
 from honestone.app.judging_options import JudgingOptions, make_context, make_panel, refuse_too_big
+from honestone.app.kept import KEPT
 from honestone.app.loop import run_interruptibly
 from honestone.app.noise import noise_on_record
 from honestone.app.results import DocumentResult
@@ -362,7 +363,10 @@ class _Work:
         if self._target is not None:
             await self._target.close()
 
-    def _open_store(self) -> closing[Store]:
+    def _open_store(self) -> AbstractContextManager[Store]:
+        kept = KEPT.get()
+        if kept is not None:
+            return kept.store(self._workspace) if self._request.keep else kept.memory()
         if self._request.keep:
             return self._workspace.open_store()
         from honestone.adapters.stores.memory import MemoryStore

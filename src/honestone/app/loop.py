@@ -21,6 +21,7 @@ from typing import Final, Generic, TypeVar
 from honestone.adapters.functions import HOME, in_thread
 from honestone.adapters.registry import WORKER_TIMEOUT, AdapterContext, make_worker
 from honestone.app.judging_options import EFFORTS, JudgingOptions, limit, make_context, max_bytes
+from honestone.app.kept import KEPT
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Entry, Version
 from honestone.core.contract import differences, digest_json
@@ -256,20 +257,33 @@ def run_to_end(
 
     Raises KeyboardInterrupt for both.
     """
-    with asyncio.Runner() as runner:
+    kept = KEPT.get()
+    with asyncio.Runner() if kept is None else nullcontext(kept.runner) as runner:
         loop = runner.get_loop()
-        task = loop.create_task(work())
-        if threading.current_thread() is threading.main_thread():  # only it may handle signals
-            loop.add_signal_handler(signal.SIGTERM, task.cancel)
+        task = loop.create_task(work() if kept is None else kept.first(work))
         stopper = STOPPER.get()
         end = partial(loop.call_soon_threadsafe, task.cancel)
-        try:
-            with nullcontext() if stopper is None else stopper.ending(end):
-                return runner.run(asyncio.wait_for(task, None))
-        except asyncio.CancelledError:
-            raise KeyboardInterrupt from None
-        finally:
-            runner.run(close())
+        with on_sigterm(end):
+            try:
+                with nullcontext() if stopper is None else stopper.ending(end):
+                    return runner.run(asyncio.wait_for(task, None))
+            except asyncio.CancelledError:
+                raise KeyboardInterrupt from None
+            finally:
+                runner.run(close(), context=copy_context())
+
+
+@contextmanager
+def on_sigterm(end: Callable[[], object]) -> Iterator[None]:
+    """Meanwhile SIGTERM calls `end`, in the main thread: only it may handle signals. Then the program's own handler is back."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: end())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 def run_interruptibly(

@@ -6,8 +6,12 @@ import sqlite3
 import tempfile
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from honestone.adapters.stores.sqlite import SqliteStore
+
+_MOST_PAGES: Final = 256
+"""A megabyte."""
 
 
 class MemoryStore(SqliteStore):
@@ -25,12 +29,23 @@ class MemoryStore(SqliteStore):
         return Path(self._folder.name)
 
     def _open(self) -> sqlite3.Connection:
-        db = sqlite3.connect(":memory:", isolation_level=None)
+        # One thread at a time uses it, and not always the same one.
+        db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._migrate(db, 0)
         return db
 
+    def clear(self) -> bool:
+        """Forget everything. False where that leaves a lot of memory in use; then close it."""
+        for table in ("runs", "events", "replies", "blobs"):
+            self._db.execute(f"delete from {table}")
+        self._remove_folder()
+        return int(self._db.execute("pragma page_count").fetchone()[0]) <= _MOST_PAGES
+
     def close(self) -> None:
         super().close()
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
         if "_folder" in self.__dict__:
             self._folder.cleanup()
             del self._folder

@@ -53,6 +53,7 @@ class SqliteStore:
     def __init__(self, folder: Path, *, readonly: bool = False) -> None:
         self._root = folder
         self._claims: dict[str, int] = {}
+        self._opened: tuple[int, int] | None = None
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         try:
             self._db = self._open_readonly() if readonly else self._open()
@@ -68,6 +69,11 @@ class SqliteStore:
     def root(self) -> Path:
         return self._root
 
+    @property
+    def is_in_place(self) -> bool:
+        """The file that was opened has not been removed or replaced since."""
+        return self._opened is not None and self._opened == _file_id(self.root / FILE)
+
     # -- opening
 
     def _open(self) -> sqlite3.Connection:
@@ -77,7 +83,9 @@ class SqliteStore:
         with self._locked("open.lock"):
             if not ignore.exists():
                 write_atomically(ignore, b"*\n", private=True)
-            db = sqlite3.connect(self.root / FILE, timeout=_BUSY_SECONDS, isolation_level=None)
+            # One thread at a time uses it, and not always the same one.
+            db = sqlite3.connect(self.root / FILE, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            self._opened = _file_id(self.root / FILE)
             try:
                 version = self._version(db)
                 if version < len(MIGRATIONS):
@@ -380,6 +388,14 @@ def _readable(rows: Iterable[tuple[bytes]]) -> Iterator[dict[str, Any]]:
 def _info(row: tuple[Any, ...]) -> RunInfo:
     names = ("id", "kind", "subject", "identity", "contract", "started", "finished", "result")
     return RunInfo(**dict(zip(names, row, strict=True)))
+
+
+def _file_id(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _now() -> str:

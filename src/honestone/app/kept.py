@@ -1,0 +1,137 @@
+"""What a call from Python leaves open for the next one: an event loop with its connections, and the store.
+
+Opening them costs several times what a few text checks do. An idle set is taken by the next call, whatever thread makes it,
+and serves that call alone: calls at the same time have one each. All are closed when the program ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from honestone.adapters.stores.memory import MemoryStore
+    from honestone.adapters.stores.sqlite import SqliteStore
+    from honestone.app.workspace import Workspace
+    from honestone.ports import Store
+
+T = TypeVar("T")
+
+MOST: Final = 8
+"""Sets that may wait idle; of more calls at the same time the rest close theirs."""
+
+
+class Kept:
+    """One event loop, and at most one store of a folder and one in memory. For one call at a time, in any thread."""
+
+    def __init__(self) -> None:
+        from honestone.adapters.transport import keep_connections
+
+        # Made by a factory, so that a person's own `asyncio.get_event_loop()` never gets it.
+        self.runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        keep_connections(self.runner.get_loop())
+        self._memory: MemoryStore | None = None
+        self._store: SqliteStore | None = None
+
+    async def first(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
+        """`work`, after connections that a server has closed meanwhile were noticed."""
+        await asyncio.sleep(0)
+        return await work()
+
+    @contextmanager
+    def memory(self) -> Iterator[Store]:
+        """An empty store in memory."""
+        from honestone.adapters.stores.memory import MemoryStore
+
+        store = self._memory = self._memory or MemoryStore()
+        yield store
+        if not store.clear():
+            store.close()
+            self._memory = None
+
+    @contextmanager
+    def store(self, workspace: Workspace) -> Iterator[Store]:
+        """The workspace's store, the same as last time where it still is the file that was opened then."""
+        from honestone.adapters.stores.sqlite import SqliteStore
+
+        kept, self._store = self._store, None
+        if kept is not None and not (kept.root == workspace.store and kept.is_in_place and _is_usual()):
+            kept.close()
+            kept = None
+        with ExitStack() as stack:
+            store = stack.enter_context(workspace.open_store() if kept is None else closing(kept))
+            yield store
+            if isinstance(store, SqliteStore) and _is_usual():
+                self._store = store
+                stack.pop_all()
+
+    @property
+    def is_clean(self) -> bool:
+        """Nothing that a call began is still under way."""
+        return not asyncio.all_tasks(self.runner.get_loop())
+
+    def close(self) -> None:
+        from honestone.adapters.transport import close_kept
+
+        for store in (self._memory, self._store):
+            if store is not None:
+                store.close()
+        self.runner.run(close_kept())
+        self.runner.close()
+
+
+def _is_usual() -> bool:
+    return os.environ.get("HONESTONE_STORE", "") in ("", "sqlite")
+
+
+KEPT: Final[ContextVar[Kept | None]] = ContextVar("kept", default=None)
+"""What the work under way may use and leave open; None where everything is closed at its end."""
+
+_idle: list[Kept] = []
+
+
+def keeping_open(work: Callable[[], T]) -> T:
+    """Run it with what the call before left open. What an error interrupts is closed."""
+    kept = _idle.pop() if _idle else Kept()
+    before = KEPT.set(kept)
+    try:
+        found = work()
+    except BaseException:
+        kept.close()
+        raise
+    finally:
+        KEPT.reset(before)
+    if kept.is_clean and len(_idle) < MOST:
+        _idle.append(kept)
+    else:
+        kept.close()
+    return found
+
+
+def idle() -> Sequence[Kept]:
+    """What the next calls find open."""
+    return tuple(_idle)
+
+
+@atexit.register
+def close_all() -> None:
+    """Close what is idle."""
+    while _idle:
+        _idle.pop().close()
+
+
+_parents: list[Kept] = []
+
+
+def _forget() -> None:
+    """In a forked child: what is idle belongs to the parent, and closing it here would disturb it there."""
+    _parents.extend(_idle)
+    _idle.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
