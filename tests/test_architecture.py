@@ -262,8 +262,8 @@ def test_core_opens_and_prints_nothing(module: str) -> None:
 HEAVY = ("ruamel", "msgspec", "aiohttp", "sqlite3", "jsonschema", "asyncio", "ssl", "prompt_toolkit")
 
 
-def loaded_by(*words: str) -> list[str]:
-    """The modules that a command has imported when it ends."""
+def loaded_by(*words: str, folder: Path | None = None) -> list[str]:
+    """The modules that a command has imported when it ends, run in that folder."""
     code = (
         "import json, sys\n"
         f"sys.argv = ['honestone', *{list(words)!r}]\n"
@@ -271,7 +271,9 @@ def loaded_by(*words: str) -> list[str]:
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
         "print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True, cwd=folder
+    )
     loaded: list[str] = json.loads(done.stderr.splitlines()[-1])
     return loaded
 
@@ -283,6 +285,54 @@ def test_help_answers_at_once(words: tuple[str, ...]) -> None:
     assert "honestone.cli.main" in loaded
     assert [name for name in loaded if name.split(".")[0] in HEAVY] == []
     assert [name for name in loaded if name.startswith(("honestone.adapters.", "honestone.engine."))] == []
+
+
+CHECKED = """
+adapters adapters.stores adapters.stores.unfinished app app.convert app.judging_options app.rubrics app.rubrics.check
+app.workspace cli cli.convert cli.main cli.options cli.rubrics cli.rubrics.check cli.rubrics.group cli.rubrics.lock
+cli.rubrics.new cli.terminal core core.artifact core.authoring core.authoring.lint core.ballot core.checks core.errors
+core.field_accuracy core.images core.json_value core.loop core.loop.named core.loop.proposal core.numbers core.request
+core.rubric core.scorecard core.spend core.suite core.suite.trace_checks core.tables formats formats.added_checks
+formats.check_words formats.document formats.fields formats.findings formats.marked formats.nodes formats.project
+formats.reader formats.rubric_file formats.settings formats.source formats.toml_nodes formats.yaml_nodes interop
+interop.reader interop.recognise ports system system.drawing system.new_file
+"""
+SHOWN = """
+adapters adapters.registry adapters.stores adapters.stores.sqlite adapters.stores.unfinished app app.history
+app.known_noise app.records app.workspace cli cli.main cli.options cli.runs cli.suites cli.suites.options cli.terminal
+core core.artifact core.ballot core.checks core.contract core.errors core.events core.field_accuracy core.images
+core.json_value core.labels core.loop core.loop.named core.loop.proposal core.numbers core.packing core.reading
+core.reading.evidence core.request core.rubric core.scorecard core.spend core.statistics core.statistics.noise core.suite
+core.suite.case core.suite.trace core.suite.trace_checks core.tables engine engine.place formats formats.added_checks formats.marked
+formats.nodes formats.project formats.settings formats.toml_nodes ports report report.documents report.documents.noise
+report.documents.scorecard report.errors report.formats report.scorecard report.text system system.drawing system.files
+system.judging_files system.packages system.private
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "listed", "heavy"),
+    [
+        (("--help",), "cli cli.main core core.errors", ()),
+        (("rubric", "check", "rubric.yaml"), CHECKED, ("ruamel", "msgspec", "sqlite3")),
+        (("show", "last"), SHOWN, ("msgspec", "sqlite3")),
+    ],
+)
+def test_a_command_loads_what_it_uses(
+    words: tuple[str, ...], listed: str, heavy: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Every module of ours is listed: what is not used is imported in the function that needs it, or for types only.
+    No event loop, no HTTP client and no list of installed packages."""
+    (tmp_path / "rubric.yaml").write_text("rubric: 1\ncriteria: [{id: a, requirement: It says hello}]\n")
+    if words[0] == "show":
+        (tmp_path / "text.md").write_text("hello")
+        loaded_by("eval", "text.md", "--rubric", "rubric.yaml", "--judge", "mock", folder=tmp_path)
+    loaded = loaded_by(*words, folder=tmp_path)
+    ours = {name.removeprefix("honestone.") for name in loaded if name.startswith("honestone.")}
+    lint = {name for name in ours if name.startswith("core.authoring.lint.")}  # all of its rules are asked
+    assert sorted(ours - set(listed.split()) - lint) == []
+    assert [name for name in loaded if name.split(".")[0] in set(HEAVY) - set(heavy)] == []
+    assert "importlib.metadata" not in loaded
 
 
 def test_the_core_loads_none_of_it() -> None:

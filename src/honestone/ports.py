@@ -9,21 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
-from honestone.core.artifact import Version
-from honestone.core.ballot import Question
 from honestone.core.ballot import Reading as Reading
-from honestone.core.checks import TextCheck
-from honestone.core.events import Event
 from honestone.core.images import Image as Image
-from honestone.core.packing import Budget
 from honestone.core.request import Request as Request
-from honestone.core.rubric import Check, Key
-from honestone.core.skill.skill_file import Skill
 from honestone.core.spend import Usage as Usage
-from honestone.core.suite.case import Case, Message, as_prompt
-from honestone.core.suite.trace import Trace
+
+if TYPE_CHECKING:
+    from honestone.core.artifact import Version
+    from honestone.core.ballot import Question
+    from honestone.core.checks import TextCheck
+    from honestone.core.events import Event
+    from honestone.core.packing import Budget
+    from honestone.core.rubric import Check, Key
+    from honestone.core.skill.skill_file import Skill
+    from honestone.core.suite.case import Case, Message
+    from honestone.core.suite.trace import Trace
 
 Function: TypeAlias = Callable[..., object]
 """A person's function, given in place of a judge, target or worker."""
@@ -287,6 +289,8 @@ class Task:
 
     @property
     def prompt(self) -> str:
+        from honestone.core.suite.case import as_prompt
+
         return as_prompt(self.messages)
 
 
@@ -399,7 +403,7 @@ class RunInfo:
     result: str | None
 
 
-Recordable: TypeAlias = Event | Mapping[str, Any]
+Recordable: TypeAlias = "Event | Mapping[str, Any]"
 """An event; its JSON object only until all who write have events."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.authoring.lint import WHY, Remark, check_for, lint, suggested_id, written
+from honestone.core.authoring.lint.words import WORDING, may_match
 from honestone.core.checks import check_problem, compile_text_check, is_text_check
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
 
@@ -503,3 +505,23 @@ def test_two_thousand_items_are_compared_quickly() -> None:
     )
     doubled = [remark for remark in lint(Rubric(criteria=criteria)) if remark.rule == "near-duplicate"]
     assert [remark.path for remark in doubled] == [("criteria", 2000)]
+
+
+TRIED_SELDOM = [
+    pattern
+    for pattern in (
+        *(pattern for row in WORDING["checks"] for pattern in row["patterns"]),
+        *(row["pattern"] for row in WORDING["unseen"]),
+        *WORDING["negation"]["patterns"],
+    )
+    if "(?P<number>" in pattern or re.search("[가-힣]", pattern)
+]
+
+
+@given(st.data())
+def test_a_pattern_that_is_left_out_could_not_have_matched(data: st.DataObject) -> None:
+    """What a pattern with a number or in Korean matches has a digit, or Korean letters: it is compiled for such a text alone."""
+    pattern = data.draw(st.sampled_from(TRIED_SELDOM))
+    text = data.draw(st.from_regex(re.compile(pattern, re.IGNORECASE), fullmatch=True))
+    assert may_match(pattern, text)
+    assert not may_match(pattern, "contains no such thing")

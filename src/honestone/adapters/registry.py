@@ -15,15 +15,14 @@ import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
-from honestone.adapters.keys import leaves
 from honestone.core.ballot import JudgeKind
 from honestone.core.errors import CommandRefused, SettingsError
 from honestone.core.packing import MAX_INPUT_TOKENS, Budget, Pack
 from honestone.ports import REASKS, CallFailed, Completion, Function, Judge, Model, Prompt, Store, Target, Worker
+from honestone.system.packages import entry_points
 
 if TYPE_CHECKING:
     from honestone.core.suite.case import Case
@@ -364,6 +363,8 @@ def _require_harmless(
     if one is not None:
         can_choose = not one.is_model and one.name not in _HARMLESS
     elif spec in names:
+        from honestone.adapters.keys import leaves
+
         can_choose = leaves(names[spec])
     else:
         can_choose = spec.partition(":")[0] in entry_points(group=_GROUPS[what]).names

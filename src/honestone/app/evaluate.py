@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from honestone.adapters.registry import make_target
 from honestone.app.judging_options import JudgingOptions, make_context, make_panel, refuse_too_big
 from honestone.app.kept import KEPT
+from honestone.app.known_noise import noise_on_record
 from honestone.app.loop import run_interruptibly
-from honestone.app.noise import noise_on_record
 from honestone.app.results import DocumentResult
 from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.trusting import contacts

@@ -12,17 +12,13 @@ from honestone.core import events
 from honestone.core.ballot import Ballot, Mark, answer_problem
 from honestone.core.errors import StoreError
 from honestone.core.events import EvaluationStarted, Event, LoopStarted, SuiteImprovementStarted, total_spend
-from honestone.core.loop.named import policy_named
-from honestone.core.loop.proposal import unified_diff
-from honestone.core.loop.state import LoopState, fold
-from honestone.core.loop.suite_loop import state_of_suite
-from honestone.core.rubric import Item, Key, Rubric
 from honestone.core.scorecard import Rule, Scorer
 from honestone.core.spend import Spend
-from honestone.engine.place import load_version
-from honestone.ports import Store
 
 if TYPE_CHECKING:
+    from honestone.core.loop.state import LoopState
+    from honestone.core.rubric import Item, Key, Rubric
+    from honestone.ports import Store
     from honestone.report.documents.improvement import ImprovementDoc
     from honestone.report.documents.scorecard import ScorecardDoc
 
@@ -40,6 +36,10 @@ def started_of(log: Sequence[Event]) -> LoopStarted:
 
 def state_of(log: Sequence[Event], *, scorer: Scorer | None = None) -> LoopState:
     """The loop's state from its events alone."""
+    from honestone.core.loop.named import policy_named
+    from honestone.core.loop.state import fold
+    from honestone.core.loop.suite_loop import state_of_suite
+
     if isinstance(log[0], SuiteImprovementStarted):
         return fold(state_of_suite(log[0]), log[1:])
     return fold(policy_named(started_of(log).policy).start(log[0], scorer), log[1:])
@@ -47,6 +47,8 @@ def state_of(log: Sequence[Event], *, scorer: Scorer | None = None) -> LoopState
 
 def text_of(store: Store, digest: str) -> str | None:
     """What quotes from a version are looked up in, when the store has it."""
+    from honestone.engine.place import load_version
+
     try:
         return load_version(store, digest).text
     except StoreError:
@@ -141,6 +143,9 @@ def write_report(path: Path, text: str) -> None:
 
 def round_diffs(store: Store, state: LoopState, artifact: str) -> list[tuple[int, str]]:
     """(round, unified diff) of what each round changed in the artifact at that path."""
+    from honestone.core.loop.proposal import unified_diff
+    from honestone.engine.place import load_version
+
     out, name = [], PurePath(artifact).name
     for entry in state.rounds:
         if entry.version is not None:

@@ -23,8 +23,8 @@ from honestone.app.judging_options import (
     refuse_commands,
     refuse_too_big,
 )
+from honestone.app.known_noise import known_noise
 from honestone.app.loop import ImprovementRequest, LoopPlan
-from honestone.app.noise import known_noise
 from honestone.app.results import DocumentResult
 from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite

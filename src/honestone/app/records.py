@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from honestone.app.history import improvement_report, judged_documents, round_diffs, started_of, state_of
-from honestone.app.workspace import Workspace
-from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
-from honestone.engine.place import load_version
-from honestone.ports import RunInfo, Store
-from honestone.report.documents.audit import AuditDoc
-from honestone.report.documents.calibration import CalibrationDoc
-from honestone.report.documents.imported import ImportedDoc
-from honestone.report.documents.improvement import ImprovementDoc
-from honestone.report.documents.noise import NoiseDoc
-from honestone.report.documents.scorecard import ScorecardDoc
-from honestone.report.documents.suite import SuiteReportDoc
-from honestone.report.documents.table import TableDoc
+
+if TYPE_CHECKING:
+    from honestone.app.workspace import Workspace
+    from honestone.core.artifact import Version
+    from honestone.ports import RunInfo, Store
+    from honestone.report.documents.audit import AuditDoc
+    from honestone.report.documents.calibration import CalibrationDoc
+    from honestone.report.documents.imported import ImportedDoc
+    from honestone.report.documents.improvement import ImprovementDoc
+    from honestone.report.documents.noise import NoiseDoc
+    from honestone.report.documents.scorecard import ScorecardDoc
+    from honestone.report.documents.suite import SuiteReportDoc
+    from honestone.report.documents.table import TableDoc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +34,14 @@ class RunRecord:
     info: RunInfo
 
     def scorecards(self) -> Iterator[ScorecardDoc]:
-        from honestone.app.noise import noise_on_record
+        from honestone.app.known_noise import noise_on_record
 
         noise = noise_on_record(self.store, self.info.contract)
         for document in judged_documents(self.store, self.info.id):
             yield document if noise is None else replace(document, noise=noise)
 
     def suite_report(self) -> SuiteReportDoc:
-        from honestone.app.noise import noise_of_cases
+        from honestone.app.known_noise import noise_of_cases
         from honestone.core.suite.record import read_record
         from honestone.report.suite import suite_document
 
@@ -73,7 +75,7 @@ class RunRecord:
 
                 return calibration_document(self.store, run)
             case "noise":
-                from honestone.app.noise import noise_document
+                from honestone.app.known_noise import noise_document
 
                 return noise_document(self.store.events(run), run=run)
             case "audit":
@@ -97,6 +99,8 @@ class RunRecord:
 
     def version(self, name: str) -> Version:
         """A version of the artifact: a round's number, 0, `original`, `best` or `current`. Raises UsageError."""
+        from honestone.engine.place import load_version
+
         state = state_of(self.store.events(self.info.id))
         by_name = {"0": state.original, "original": state.original, "best": state.best, "current": state.current}
         by_name.update({str(entry.number): entry.version for entry in state.rounds if entry.version})

@@ -9,8 +9,6 @@ from pathlib import Path
 import click
 
 from honestone.app.records import RunRecord, open_run
-from honestone.app.run_list import UNFINISHED, list_runs
-from honestone.app.suites.columns import SUITES, TABLE
 from honestone.cli import options as shared
 from honestone.cli.main import StrictGroup
 from honestone.cli.suites.options import SUITE_FORMATS, print_suite
@@ -47,6 +45,8 @@ def runs(ctx: click.Context, limit: int, kind: str | None, verdict: str | None, 
     """
     if ctx.invoked_subcommand is not None:
         return 0
+    from honestone.app.run_list import UNFINISHED, list_runs
+
     found = list_runs(here(), limit=limit, kind=kind, verdict=verdict)
     if as_json:
         write(dump([run.to_plain() for run in found]) + "\n")
@@ -109,12 +109,10 @@ def show(run: str, form: str, version: str | None, schema: str | None, as_json: 
             write(dump(plain(document)) + "\n" if form == "json" else draw(document, form, Style()))
         elif version is not None or form == "diff":
             raise UsageError(f"run {record.info.id} is an eval: it has no versions of its own")
-        elif record.info.kind in SUITES:
-            print_suite(record.suite_report(), form)
-        elif record.info.kind == TABLE:
-            print_suite(record.table(), form)
-        else:
+        elif record.info.kind == "eval":
             _show_eval(record.scorecards(), form)
+        else:
+            print_suite(record.table() if record.info.kind == "table" else record.suite_report(), form)
     return 0
 
 

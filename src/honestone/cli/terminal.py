@@ -23,7 +23,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from honestone.app.workspace import Workspace, terminal_person
-from honestone.core.events import Event
 from honestone.core.numbers import exact, show_points
 from honestone.core.scorecard import EXIT_CODES, Outcome
 from honestone.system.drawing import Style, clean, columns_of, is_terminal, line, style_for
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from rich.spinner import Spinner
 
     from honestone.app.evaluate import Evaluated
+    from honestone.core.events import Event
     from honestone.report.documents.improvement import ImprovementDoc
     from honestone.report.documents.scorecard import ScorecardDoc
 

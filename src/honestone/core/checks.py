@@ -43,7 +43,9 @@ OUTPUT_NAME: Final = "output.txt"
 
 def read_check(written: JsonObject) -> Check:
     """`{contains: x, path: y}` as a check. Raises RubricError whose `path` is the offending key."""
-    names = [key for key in written if str(key).removeprefix("not-") in KINDS]
+    names = [key for key in written if str(key).removeprefix("not-") in _OWN]
+    if len(names) != 1 or not written.keys() <= {names[0], *_OWN[names[0].removeprefix("not-")].options}:
+        names = [key for key in written if str(key).removeprefix("not-") in KINDS]  # those of other packages too
     if len(names) > 1:
         raise RubricError(
             f"a check has one kind, but this one has {listed(names)}", path=(names[1],), hint="make them two items"

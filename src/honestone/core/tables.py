@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pkgutil import get_data
 
 
-def table_text(name: str) -> str:
-    """The text of `name`.toml in this package."""
-    data = get_data(__package__, f"{name}.toml")
+def table_text(name: str, package: str = __package__) -> str:
+    """The text of `name`.toml in this package, or in another one of ours."""
+    data = get_data(package, f"{name}.toml")
     assert data is not None
     return data.decode()
 

@@ -6,14 +6,17 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from honestone.core.artifact import Entry, Version, digest_of
 from honestone.core.errors import FileError, StoreError, UsageError
 from honestone.core.loop.proposal import MAX_DIFF, MAX_GROWTH
-from honestone.core.loop.state import LoopState
-from honestone.ports import Store
 from honestone.system.files import MAX_BYTES, TEMPORARY, load_artifact
 from honestone.system.judging_files import JudgingFiles
+
+if TYPE_CHECKING:
+    from honestone.core.loop.state import LoopState
+    from honestone.ports import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

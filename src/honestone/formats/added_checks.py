@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
-from importlib.metadata import EntryPoint, entry_points
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from honestone.core.checks import AddedCheck
 from honestone.core.errors import SettingsError
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
+
 GROUP: Final = "honestone.checks"
 T = TypeVar("T")
+
+
+def entry_points(*, group: str) -> EntryPoints:
+    """The entry points of a group. The library that finds them is loaded only when something is looked for."""
+    from importlib import metadata
+
+    return metadata.entry_points(group=group)
 
 
 @cache

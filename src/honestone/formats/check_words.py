@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import msgspec
 
 from honestone.core.rubric import Check
+from honestone.core.tables import table_text
 
 
 @cache
 def _words() -> Mapping[str, tuple[str, str]]:
-    return msgspec.toml.decode((files(__package__) / "check_words.toml").read_bytes(), type=dict[str, tuple[str, str]])
+    return msgspec.toml.decode(table_text("check_words", __package__), type=dict[str, tuple[str, str]])
 
 
 _LONGEST = 80

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from typing import Final, TypeAlias
 
 import msgspec
+
+from honestone.core.tables import table_text
 
 VERSION: Final = 1
 """The `rubric:` version that this program reads and writes."""
@@ -65,7 +66,7 @@ class _FieldsText(msgspec.Struct):
     shapes: dict[str, Shape]
 
 
-_SAID: Final = msgspec.toml.decode((files(__package__) / "fields.toml").read_bytes(), type=_FieldsText)
+_SAID: Final = msgspec.toml.decode(table_text("fields", __package__), type=_FieldsText)
 TAKES: Final[Mapping[Takes, Taken]] = _SAID.takes
 _CASE: Final = _SAID.shapes["case"]
 SHAPES: Final[Mapping[str, Shape]] = {

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.numbers import ONE
 from honestone.core.rubric import Rubric
-from honestone.core.suite.case import Case, Suite
 from honestone.formats.fields import near
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import MapKey
 from honestone.formats.source import ForeignRubric, Loss, SourceErrors, SuiteSource
 
 if TYPE_CHECKING:
+    from honestone.core.suite.case import Case, Suite
     from honestone.formats.document import Document
 
 Steps: TypeAlias = tuple[MapKey, ...]
@@ -201,7 +201,7 @@ def _line_of(place: str | None) -> tuple[str, int, int]:
     return name, int(line) if line.isdigit() else 0, int(rest) if rest.isdigit() else 0
 
 
-class Cases(dict[str, Case]):
+class Cases(dict[str, "Case"]):
     """The cases of a file by id, with the place of each."""
 
     def __init__(self, what: str = "cases") -> None:

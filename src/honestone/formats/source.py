@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Rubric
-from honestone.core.suite.case import Suite
 from honestone.formats.marked import Marked
+
+if TYPE_CHECKING:
+    from honestone.core.suite.case import Suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from honestone.formats.document import Document
+from honestone.core.tables import table_text
 from honestone.formats.reader import How, Keys, about, keys
-from honestone.formats.source import ForeignRubric, SuiteSource
+
+if TYPE_CHECKING:
+    from honestone.formats.document import Document
+    from honestone.formats.source import ForeignRubric, SuiteSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +75,7 @@ class Formats:
     """What the folder of a tool says in words of its formats, in `formats.toml`: tables of keys, notes, examples."""
 
     def __init__(self, package: str) -> None:
-        self.said: Final = msgspec.toml.decode((files(package) / "formats.toml").read_bytes(), type=FormatsText)
+        self.said: Final = msgspec.toml.decode(table_text("formats", package), type=FormatsText)
         self.notes: Final = self.said.notes
         self.lost: Final[Mapping[str, tuple[str, str | None]]] = {
             kind: (why, hint or None) for kinds, (why, hint) in self.said.lost.items() for kind in kinds.split()

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
 from honestone.core.errors import FileError, UsageError
-from honestone.formats.added_checks import load_entry
+from honestone.formats.added_checks import entry_points, load_entry
 from honestone.formats.document import Document
 from honestone.formats.fields import near
 from honestone.formats.project import reading_for
 from honestone.formats.reader import words
 from honestone.formats.rubric_file import RubricReading, RubricSource, read_rubric
 from honestone.formats.source import ForeignRubric, SuiteSource
-from honestone.formats.suite_file import read_suite
 from honestone.interop.reader import Reader
 
 MODULES: Final = words(
@@ -134,6 +132,8 @@ def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> Sui
         )
     found = recognise(document)
     if found == "suite" or (isinstance(found, Reader) and found.gives == "suite"):
+        from honestone.formats.suite_file import read_suite
+
         with reading_for(path, allowed) as project:
             source = found.read(document) if isinstance(found, Reader) else read_suite(document)
         assert isinstance(source, SuiteSource)

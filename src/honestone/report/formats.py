@@ -9,14 +9,17 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
 from honestone.core.errors import UsageError
 from honestone.report.documents import document_class
 from honestone.system.drawing import Style
+from honestone.system.packages import entry_points
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP: Final = "honestone.reports"
 

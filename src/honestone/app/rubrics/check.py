@@ -7,25 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from honestone.app.judging_options import JudgingOptions
-from honestone.app.rubrics.history import History, history_findings, places, read_history
-from honestone.app.rubrics.trial import (
-    ExampleSubject,
-    GoldenRow,
-    OracleResult,
-    Trial,
-    empty_like,
-    golden_row,
-    oracle_result,
-)
 from honestone.app.workspace import Workspace
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.rubric import Rubric
-from honestone.ports import Observer
 
 if TYPE_CHECKING:
+    from honestone.app.rubrics.history import History
+    from honestone.app.rubrics.trial import GoldenRow, OracleResult
     from honestone.formats.findings import LintFinding
     from honestone.formats.marked import Marked
     from honestone.formats.rubric_fix import Fixed
+    from honestone.ports import Observer
 
 SCHEMA: Final = "honestone.findings/1"
 
@@ -146,8 +138,16 @@ def _read(path: Path) -> RubricCheck:
 
 def _history(checked: RubricCheck, workspace: Workspace, wanted: bool | None) -> History | None:
     """What is on record. A store that cannot be read is a note, unless it was asked for."""
+    from honestone.adapters.stores.unfinished import FILE
+
     if wanted is False:
         return None
+    if not (workspace.store / FILE).exists():
+        if wanted:
+            raise StoreError("no recorded runs here", hint="`honestone eval` records one in .honestone")
+        return None
+    from honestone.app.rubrics.history import read_history
+
     try:
         found = read_history(workspace, checked.rubric)
     except StoreError as error:
@@ -155,9 +155,7 @@ def _history(checked: RubricCheck, workspace: Workspace, wanted: bool | None) ->
             raise
         checked.notes.append(f"recorded runs were not read: {error}")
         return None
-    if found is None and wanted:
-        raise StoreError("no recorded runs here", hint="`honestone eval` records one in .honestone")
-    return found if wanted or (found is not None and found.items) else None
+    return found if wanted or found.items else None
 
 
 def _findings(checked: RubricCheck) -> list[LintFinding]:
@@ -165,6 +163,8 @@ def _findings(checked: RubricCheck) -> list[LintFinding]:
 
     found = [*checked.losses, *find(checked.rubric, checked.marked, is_native=checked.is_native)]
     if checked.history is not None:
+        from honestone.app.rubrics.history import history_findings, places
+
         known = places(checked.rubric, checked.marked) if checked.is_native else {}
         found += history_findings(
             checked.history,
@@ -230,6 +230,7 @@ class _Referred:
 def _try(checked: RubricCheck, workspace: Workspace, request: RubricCheckRequest, observer: Observer) -> None:
     """All examples in one go, so that one limit holds for all of them."""
     golden, oracle = request.golden, request.oracle
+    from honestone.app.rubrics.trial import ExampleSubject, Trial, empty_like, golden_row, oracle_result
     from honestone.formats.golden_file import read_examples
     from honestone.system.files import printable
 

@@ -57,12 +57,8 @@ def _number(value: Fraction | float | None) -> float | None:
     return None if value is None else round(float(value), 9)
 
 
-def read_history(workspace: Workspace, rubric: Rubric) -> History | None:
-    """None without a store. Raises StoreError when it cannot be read."""
-    from honestone.adapters.stores.unfinished import FILE
-
-    if not (workspace.store / FILE).exists():
-        return None
+def read_history(workspace: Workspace, rubric: Rubric) -> History:
+    """Raises StoreError for a store that is missing or cannot be read."""
     record, runs = Record(), 0
     with workspace.open_store(readonly=True) as store:
         for info in reversed(store.runs(limit=RUNS)):  # the oldest first, as the last answer counts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from honestone.app.noise import noise_of_cases
+from honestone.app.known_noise import noise_of_cases
 from honestone.app.results import DocumentResult
 from honestone.app.suites.subject import find_run_summary, read_report
 from honestone.app.workspace import Workspace

@@ -17,8 +17,8 @@ from typing import Final, Protocol
 import msgspec
 
 from honestone.app.judging_options import make_panel, oldest_reply
+from honestone.app.known_noise import noise_of_cases
 from honestone.app.loop import run_interruptibly
-from honestone.app.noise import noise_of_cases
 from honestone.app.results import DocumentResult
 from honestone.app.suites.columns import last_columns
 from honestone.app.suites.compare import compare_summaries

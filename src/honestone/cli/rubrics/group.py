@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from honestone.app.rubric_plan import load_rubric
 from honestone.cli import options as shared
 from honestone.cli.convert import convert_rubric
 from honestone.cli.main import StrictGroup
@@ -62,6 +61,8 @@ def show(path: Path | None, schema: bool, template: str | None, formats: bool, a
             return 0
         path, found = Path(f"{template}.yaml"), parse_rubric(text, f"{template}.yaml").rubric
     else:
+        from honestone.app.rubric_plan import load_rubric
+
         assert path is not None
         found = load_rubric(path, accept_loss=True, note=lambda line: print(line, file=sys.stderr))
     if as_json:

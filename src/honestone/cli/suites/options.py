@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
-from honestone.app.suites.plan import CaseChoice, parse_shard
 from honestone.cli.terminal import render, write, write_page
 from honestone.core.numbers import exact
 
@@ -38,7 +37,7 @@ def take_suite_request(
 ) -> SuiteRequest:
     """Raises UsageError for a shard or a gate that cannot be."""
     from honestone.app.suites.compare import require_gates
-    from honestone.app.suites.plan import SuiteRequest
+    from honestone.app.suites.plan import CaseChoice, SuiteRequest, parse_shard
 
     least, shard = options["min_pass_rate"], options["shard"]
     return SuiteRequest(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from honestone.core.loop.state import RubricPolicy
+if TYPE_CHECKING:
+    from honestone.core.loop.state import RubricPolicy
 
 POLICIES: Final = ("plain", "keep-best", "belief", "strict")
 BY_BELIEF: Final = ("belief", "strict")

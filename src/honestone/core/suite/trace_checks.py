@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
-from typing import Final, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
 
 from honestone.core.json_value import listed, quoted
 from honestone.core.numbers import exact
-from honestone.core.rubric import Check
-from honestone.core.suite.trace import ToolCall, Trace
+
+if TYPE_CHECKING:
+    from honestone.core.rubric import Check
+    from honestone.core.suite.trace import ToolCall, Trace
 
 Answer: TypeAlias = tuple[bool | None, str | None]
 """Whether it is met (None: the target does not report it), and a note."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from honestone.core.authoring.lint.remark import Remark, asked, short
-from honestone.core.authoring.lint.words import WORDING
+from honestone.core.authoring.lint.words import WORDING, compiled, may_match
 from honestone.core.rubric import Rubric
 
 
@@ -16,18 +16,18 @@ from honestone.core.rubric import Rubric
 class _Family:
     """Vague words of one kind. `weak` ones are fine where the wording then says what is meant."""
 
-    pattern: re.Pattern[str]
+    pattern: str
     instead: str
     weak: bool = False
 
 
-def _english(words: str) -> re.Pattern[str]:
+def _english(words: str) -> str:
     listed = "|".join(re.escape(word.strip()).replace(r"\ ", r"[\s-]+") for word in words.split(","))
-    return re.compile(rf"(?<![\w-])(?:{listed})(?![\w-]|\s+(?:language|logs?\b))", re.IGNORECASE)
+    return rf"(?<![\w-])(?:{listed})(?![\w-]|\s+(?:language|logs?\b))"
 
 
-def _korean(words: str) -> re.Pattern[str]:
-    return re.compile("(?:" + "|".join(word.strip() for word in words.split(",")) + r")[가-힣]*")
+def _korean(words: str) -> str:
+    return "(?:" + "|".join(word.strip() for word in words.split(",")) + r")[가-힣]*"
 
 
 _FAMILIES: Final = [
@@ -56,7 +56,8 @@ def _vague(text: str) -> tuple[str, _Family] | None:
     hits = [
         (match.start(), match.group(0), family)
         for family in _FAMILIES
-        if (match := family.pattern.search(text)) and not (family.weak and _says_more(text, match))
+        if may_match(family.pattern, text)
+        if (match := compiled(family.pattern).search(text)) and not (family.weak and _says_more(text, match))
     ]
     if not hits:
         return None
@@ -69,19 +70,16 @@ def _says_more(text: str, match: re.Match[str]) -> bool:
     return bool(_SAYS_MORE.search(text, match.end())) or len(text[match.end() :].split()) >= 7
 
 
-_UNSEEN: Final = [(re.compile(row["pattern"], re.IGNORECASE), row) for row in WORDING["unseen"]]
-
-
 def not_observable(rubric: Rubric) -> Iterator[Remark]:
     """Questions to judges about intentions, history and effects. Code may look elsewhere, so checks are left alone."""
     for question in asked(rubric):
-        found = ((match, row) for pattern, row in _UNSEEN if (match := pattern.search(question.text)))
+        rows = (row for row in WORDING["unseen"] if may_match(row["pattern"], question.text))
+        found = ((match, row) for row in rows if (match := compiled(row["pattern"]).search(question.text)))
         if question.by_judges and (hit := next(found, None)):
             words, row = " ".join(hit[0].group(0).split()), hit[1]
             yield question.remark("not-observable", f'"{words}": {row["what"]}: {short(question.text)}', row["instead"])
 
 
-_TWO_NEGATIONS: Final = [re.compile(pattern, re.IGNORECASE) for pattern in WORDING["negation"]["patterns"]]
 _NEGATION: Final = re.compile(WORDING["negation"]["any"], re.IGNORECASE)
 _ONLY: Final = re.compile(r"\bnot only\b|\bwhy not\b|\bwhether or not\b|\bif not\b|\bor not\b", re.IGNORECASE)
 
@@ -92,7 +90,8 @@ def double_negatives(rubric: Rubric) -> Iterator[Remark]:
         if not question.by_judges:
             continue
         text = _ONLY.sub(" ", question.text)
-        hit = next((match.group(0) for pattern in _TWO_NEGATIONS if (match := pattern.search(text))), None)
+        patterns = (one for one in WORDING["negation"]["patterns"] if may_match(one, text))
+        hit = next((match.group(0) for one in patterns if (match := compiled(one).search(text))), None)
         if hit is not None:
             yield question.remark(
                 "double-negative",

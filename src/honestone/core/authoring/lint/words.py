@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import Final
 
 from honestone.core.tables import table_json
@@ -22,6 +23,23 @@ _ENDINGS: Final = (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"),
 _PARTICLES: Final = re.compile(r"(?<=[가-힣])(?:에서|으로|까지|부터|은|는|이|가|을|를|의|에|로|와|과|도|만)$")
 _WORD: Final = re.compile(r"[^\W_]\w*(?:['’][a-z]+)?")
 _QUOTED: Final = re.compile(r"[\"“`]([^\"”`]{1,80})[\"”`]|(?<!\w)'([^']{1,80})'(?!\w)")
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern of the tables, for any case. Compiling all of them costs more than reading a rubric does."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def may_match(pattern: str, text: str) -> bool:
+    """False where a pattern cannot match: one in Korean needs a text in Korean, one with a number a digit."""
+    if _HANGUL.search(pattern):
+        return _HANGUL.search(text) is not None
+    return "(?P<number>" not in pattern or _DIGIT.search(text) is not None
+
+
+_HANGUL: Final = re.compile("[가-힣]")
+_DIGIT: Final = re.compile(r"\d")
 
 
 def stems(text: str) -> frozenset[str]:
