@@ -52,13 +52,24 @@ def dump(document: object) -> str:
 
     with suppress(UnicodeEncodeError, OverflowError, TypeError):
         encoded = msgspec.json.encode(document)
-        if not _EXPONENT.search(encoded):
+        if not _is_written_otherwise(encoded):
             return msgspec.json.format(encoded, indent=1).decode()
     # What only Python writes: half a surrogate pair, a number of more than 64 bits, 1e-05 with its two digits.
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=_values)
 
 
-_EXPONENT: Final = re.compile(rb'(?:^|":|[,\[])-?(?:[0-9.]+e[-+]?[0-9]|0\.0000)')
+_EXPONENT: Final = re.compile(rb"e(?<=[0-9]e)-?[0-9]")  # with a letter first that can be looked for quickly
+
+
+def _is_written_otherwise(encoded: bytes) -> bool:
+    """Whether a number in it may be one that Python writes otherwise: below 0.0001 or from 1e16 on."""
+    if b"0.0000" in encoded:
+        return True
+    for found in _EXPONENT.finditer(encoded):
+        number = encoded[max(0, found.start() - 40) : found.start()].rstrip(b"0123456789.").removesuffix(b"-")
+        if not number or number.endswith((b'":', b",", b"[")):
+            return True
+    return False
 
 
 def dump_line(document: object) -> str:

@@ -41,6 +41,7 @@ class SuiteRun:
 
     `record` is the run so far, and is filled while it goes by: attempts on record are not run again, outputs on record
     are judged without running the target. Cases that a budget does not reach are skipped with the reason.
+    `is_free`: what the target gives is recorded already, so it is put on record together with what is said of it.
     `slots` is entered for each attempt: it may be shared with other runs.
     `evaluator` gives what judges a case; cases with equal rubrics may share one. `changed` names the files that judge it
     and are not what they were. An attempt with an output among `known` is judged without running the target.
@@ -61,6 +62,7 @@ class SuiteRun:
     isolated: bool = False
     skill: Skill | None = None
     concurrency: int = 8
+    is_free: bool = False
     slots: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)
     known: KnownOutputs | None = None
     env: Mapping[str, str] = field(default_factory=dict)
@@ -133,9 +135,10 @@ class SuiteRun:
     async def _attempt(self, case: CaseRecord, number: int) -> None:
         """One attempt to its end: an output, on record before it is judged, then what is said of it."""
         event = case.produced.get(number)
-        if event is None and (event := self._find(case.case, number)) is not None:
-            self._put(event)
-        if event is not None:
+        found = self._find(case.case, number) if event is None else None
+        if found is not None:
+            await self._record_and_judge(case, found, output_from_event(found, self.store), is_free=True)
+        elif event is not None:
             self._keep(event)  # the process that recorded it may have been killed before that
             if event.error is None:
                 await self._judge(case, number, output_from_event(event, self.store))
@@ -161,11 +164,19 @@ class SuiteRun:
             else:
                 output = await self._produce(target, case.case, number, place)
             event = produced_event(case.case.id, number, output)
-            # A target's run may have cost an hour.
-            self._put(event, output.files)
-            self._keep(event)
-            if output.error is None:
-                await self._judge(case, number, output)
+            await self._record_and_judge(case, event, output, is_free=self.is_free)
+
+    async def _record_and_judge(
+        self, case: CaseRecord, event: OutputProduced, output: Output, *, is_free: bool
+    ) -> None:
+        """A target's run may have cost an hour, so it is on record before it is judged; what is free may wait."""
+        if event.error is None and is_free and output.files is None:
+            await self._judge(case, event.attempt, output, event)
+            return
+        self._put(event, output.files)
+        self._keep(event)
+        if event.error is None:
+            await self._judge(case, event.attempt, output)
 
     async def _produce(self, target: Target, case: Case, number: int, place: _InFolder) -> Output:
         task = Task(
@@ -189,7 +200,10 @@ class SuiteRun:
             return output
         return await asyncio.to_thread(_with_changes, output, place.folder, case.rubric.has_checks)
 
-    async def _judge(self, record: CaseRecord, number: int, output: Output | None) -> None:
+    async def _judge(
+        self, record: CaseRecord, number: int, output: Output | None, free: OutputProduced | None = None
+    ) -> None:
+        """Judges an output, and puts on record what was said of it; with it the output itself, where it was `free`."""
         case = record.case
         evaluator, about = self.evaluator(record), {"reference": case.reference, "case": case.id}
         question = evaluator.question(
@@ -198,11 +212,16 @@ class SuiteRun:
         judged = await evaluator.judge(question, output)
         if changed := self.changed(record):
             raise CouldNotJudge(f"what judges changed while the suite ran: {', '.join(changed[:5])}", hint=_CHANGED)
-        self._put(
-            AttemptJudged(
-                case=case.id, attempt=number, ballots=judged.ballots, spend=judged.spend, refused=judged.refused
-            )
+        said = AttemptJudged(
+            case=case.id, attempt=number, ballots=judged.ballots, spend=judged.spend, refused=judged.refused
         )
+        if free is None:
+            self._put(said)
+            return
+        self.store.append_many(self.run, (free, said))
+        for event in (free, said):
+            self.record.add(event)
+        self._keep(free)
 
     def _put(self, event: Event, files: Version | None = None) -> None:
         """An event into the store, with the files that it speaks of, and into the record."""

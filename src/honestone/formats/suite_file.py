@@ -125,6 +125,7 @@ class _SuiteReading(RubricReading):
         self.parts: dict[Path, _Part | None] = {}
         self.templates: dict[Path, Marked] = {}  # rubric files of ours that words are filled into
         self.words: Words = {}  # the vars of the case that is being read
+        self._common: Rubric | None = None  # of the cases that bring nothing of their own to be judged by
         self.noted: set[tuple[str, str]] = set()
 
     def problem(self, message: str, path: FilePath, hint: str | None = None, *, at_key: bool = False) -> None:
@@ -308,6 +309,10 @@ class _SuiteReading(RubricReading):
         checks = got.get("checks", ())
         if ("rubric" in value and own is None) or ("checks" in value and not checks):
             return None  # it has been said what is wrong with it
+        is_common = own is None and not checks and not self.words
+        if is_common and self._common is not None:
+            self._expected_are_there(path, got.get("expect"), self._common.criteria)
+            return self._common
         parts: list[_Part] | None = None
         with self.noting():
             parts = [*self._shared(suite), *([] if own is None else [own])]
@@ -330,8 +335,10 @@ class _SuiteReading(RubricReading):
             floor=_first(*(part.floor for part in parts[::-1]), suite.get("floor"), DEFAULT_FLOOR),
             criteria=criteria,
         )
-
-        return self._sound(draft, parts[::-1], places, path)
+        rubric = self._sound(draft, parts[::-1], places, path)
+        if is_common:
+            self._common = rubric
+        return rubric
 
     def _sound(
         self, draft: UncheckedRubric, parts: list[_Part], places: list[FilePath], around: FilePath

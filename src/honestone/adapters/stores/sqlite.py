@@ -185,9 +185,13 @@ class SqliteStore:
         return run
 
     def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> None:
+        if not blobs:
+            data = _encode(_plain(event))
+            with self._reading():  # One statement is a transaction of its own.
+                self._db.execute(_APPEND, (run, data, run))
+            return
         with self._transaction():
-            if blobs:
-                self._insert_blobs(blobs)
+            self._insert_blobs(blobs)
             self._insert_events(run, [event])
 
     def append_many(self, run: str, events: Iterable[Recordable]) -> None:
@@ -349,6 +353,9 @@ class SqliteStore:
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _SELECT = "select id, kind, subject, identity, contract, started, finished, result from runs"
+
+
+_APPEND = "insert into events (run, seq, data) select ?, coalesce(max(seq), 0) + 1, ? from events where run = ?"
 
 
 def _base32(value: int) -> str:

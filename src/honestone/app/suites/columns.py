@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from honestone.core.events import TableStarted, total_spend
+from honestone.core.events import SuiteStarted, TableStarted, total_spend
 from honestone.core.spend import Spend
 from honestone.core.suite.record import SuiteRecord, read_record
 from honestone.core.suite.table import TableRecord
@@ -34,14 +34,26 @@ def read_columns(store: Store, kind: str, run: str) -> list[SuiteRecord]:
 
 def last_columns(store: Store, suite: str) -> Mapping[str, SuiteRecord]:
     """The last run of a suite that came to its end, by column; one without columns under an empty name."""
+    return {name: read_record(store.events(run), run=run) for name, (run, _) in last_starts(store, suite).items()}
+
+
+def last_starts(store: Store, suite: str) -> Mapping[str, tuple[str, SuiteStarted]]:
+    """The same, but of each column only its run and how that began."""
     for info in store.runs():
         if info.kind in ("suite", TABLE) and info.subject == suite and info.finished and info.result != "interrupted":
-            if info.kind == TABLE:
-                return read_table(store, info.id).columns
-            record = read_record(store.events(info.id), run=info.id)
-            if not record.started.side:  # else a baseline, or a split of a loop: no one asked for that alone
-                return {"": record}
+            first = next(store.iter_events(info.id))
+            if isinstance(first, TableStarted):
+                return {one.name: (one.run, _start(store, one.run)) for one in first.columns}
+            assert isinstance(first, SuiteStarted)
+            if not first.side:  # else a baseline, or a split of a loop: no one asked for that alone
+                return {"": (info.id, first)}
     return {}
+
+
+def _start(store: Store, run: str) -> SuiteStarted:
+    first = next(store.iter_events(run))
+    assert isinstance(first, SuiteStarted)
+    return first
 
 
 def table_spend(store: Store, table: TableStarted) -> Spend:

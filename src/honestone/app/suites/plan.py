@@ -24,9 +24,10 @@ from honestone.core.checks import KINDS
 from honestone.core.contract import Contract, digest_json, make_contract
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import RecordedCase, StartedArtifact, StartedSuite, SuiteStarted
+from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Check, Rubric, to_plain
-from honestone.core.suite.case import AttemptRule, Case, Split, TargetSpec, case_document
-from honestone.core.suite.record import SuiteRecord, rubric_key
+from honestone.core.suite.case import AttemptRule, Case, Split, TargetSpec, case_document, task_document
+from honestone.core.suite.record import rubric_key
 from honestone.engine.panel import functions_of
 from honestone.formats.source import SuiteSource, refuse_losses
 from honestone.ports import Function, Target, TargetWithNotes
@@ -158,14 +159,28 @@ class SuitePlan:
         return self.request.mock or self.target_name == "mock" or pretends
 
     @property
+    def is_recorded(self) -> bool:
+        """Whether the target only gives outputs that were recorded before."""
+        return self.target is not None and self.target.identity.get("kind") == "record"
+
+    @property
     def max_bytes(self) -> int:
         return judging_options.max_bytes(self.judging, self.workspace.settings)
 
     # ------------------------------------------------------------------------------------------------ contracts
 
     def document_of(self, case: Case) -> dict[str, object]:
-        checks = [dict(self.checker.identity(check)) for check in checks_of(case.rubric)]
-        return {**case_document(case, workspace=self.workspaces[case.id]), "checks": checks}
+        rubric, checks = self._judged_by[id(case.rubric)]
+        return {**case_document(case, workspace=self.workspaces[case.id], rubric=rubric), "checks": checks}
+
+    @cached_property
+    def _judged_by(self) -> Mapping[int, tuple[JsonObject, list[JsonObject]]]:
+        """By the identity of a rubric, which many cases share: it and the identities of its checks, as plain values."""
+        rubrics = {id(case.rubric): case.rubric for case in self.cases}
+        return {
+            key: (to_plain(rubric), [dict(self.checker.identity(check)) for check in checks_of(rubric)])
+            for key, rubric in rubrics.items()
+        }
 
     @cached_property
     def case_contracts(self) -> Mapping[str, str]:
@@ -181,8 +196,7 @@ class SuitePlan:
     @cached_property
     def rubric_keys(self) -> Mapping[str, str]:
         """By the case's id: the key of its rubric, which equal rubrics share."""
-        rubrics = {id(case.rubric): case.rubric for case in self.cases}
-        known = {id: rubric_key(to_plain(rubric)) for id, rubric in rubrics.items()}
+        known = {id: rubric_key(rubric) for id, (rubric, _) in self._judged_by.items()}
         return {case.id: known[id(case.rubric)] for case in self.cases}
 
     @cached_property
@@ -208,7 +222,6 @@ class SuitePlan:
             return self.outputs.asked.get(case.id)
         if self.target is None:
             return None
-        document = case_document(case, workspace=self.workspaces[case.id])
         return digest_json(
             {
                 "target": dict(self.target.identity),
@@ -217,7 +230,7 @@ class SuitePlan:
                 "skill": subject.skill.name if subject.skill else None,
                 "isolated": subject.is_isolated,
                 "case": case.id,
-                **{name: document[name] for name in ("input", "workspace", "setup")},
+                **task_document(case, workspace=self.workspaces[case.id]),
             }
         )
 
@@ -238,9 +251,9 @@ class SuitePlan:
             }
         )
 
-    def is_judged_as(self, record: SuiteRecord) -> bool:
+    def is_judged_as(self, then: SuiteStarted) -> bool:
         """Whether a run was judged as this one will be."""
-        then, least = record.started, self.request.min_pass_rate
+        least = self.request.min_pass_rate
         contracts = {case.id: case.contract for case in then.cases}
         return (
             then.contract_id == self.contract.id
@@ -270,7 +283,8 @@ class SuitePlan:
     def watches(self) -> Mapping[str, tuple[JudgingFiles, ...]]:
         """By the key of a rubric: the files that judge its cases, as they are when this is first asked."""
         base = self.workspace.folder
-        judges = JudgingFiles(lambda: files_named([seat.identity for seat in self.seats], base), base=base)
+        named = tuple(files_named([seat.identity for seat in self.seats], base))
+        judges = JudgingFiles(lambda: named, base=base)
         return {key: (judges, *self._watch_of(checks_of(rubric))) for key, rubric in self.rubrics.items()}
 
     def _watch_of(self, checks: Sequence[Check]) -> Sequence[JudgingFiles]:

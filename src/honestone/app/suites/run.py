@@ -20,7 +20,7 @@ from honestone.app.judging_options import make_panel, oldest_reply
 from honestone.app.known_noise import noise_of_cases
 from honestone.app.loop import run_interruptibly
 from honestone.app.results import DocumentResult
-from honestone.app.suites.columns import last_columns
+from honestone.app.suites.columns import last_starts
 from honestone.app.suites.compare import compare_summaries
 from honestone.app.suites.outputs import CachedOutputs
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, skill_cost, suite_cost
@@ -137,6 +137,7 @@ class SideRun:
             isolated=self.subject.is_isolated,
             skill=self.subject.skill,
             concurrency=plan.at_once,
+            is_free=plan.is_recorded,
             slots=slots or nullcontext(),
             known=self._known_outputs(),
         ).all()
@@ -649,9 +650,10 @@ def judge_again(plans: Mapping[str, SuitePlan], store: Store) -> list[str]:
         one.target is None or one.is_repeatable or one.is_mock for one in plans.values()
     ):
         return []
-    last = last_columns(store, plan.suite_name)
-    if last.keys() != plans.keys() or all(one.is_judged_as(last[name]) for name, one in plans.items()):
+    starts = last_starts(store, plan.suite_name)
+    if starts.keys() != plans.keys() or all(one.is_judged_as(starts[name][1]) for name, one in plans.items()):
         return []
+    last = {name: read_record(store.events(run), run=run) for name, (run, _) in starts.items()}
     if not all(_asks_the_same(one, last[name]) for name, one in plans.items()):
         return []
     said = "since the last run only what judges has changed: its outputs can be judged again, and no target asked"
@@ -691,7 +693,7 @@ def _baseline_of(plan: SuitePlan, store: Store) -> Baseline | None:
 
 def _require_two_sides(plan: SuitePlan) -> None:
     """Raises UsageError where both sides would give the same whatever they are."""
-    if plan.target is not None and plan.target.identity.get("kind") == "record":
+    if plan.is_recorded:
         raise UsageError(
             f"the outputs of `{plan.target_name}` are recorded: both sides would be the same",
             hint="name a target that does the tasks, or compare with a run: --baseline RUN",

@@ -188,20 +188,31 @@ def split_of(id: str) -> Split:
     return Split.TRAIN if share < 60 else Split.VAL if share < 80 else Split.TEST
 
 
-def case_document(case: Case, *, workspace: str | None = None) -> dict[str, object]:
+def case_document(case: Case, *, workspace: str | None = None, rubric: JsonObject | None = None) -> dict[str, object]:
     """What decides what a score of this case means, as plain JSON values: hashed, it is the case's contract.
 
-    `workspace` is the digest of the files that `copy` or `git` brought. Target and artifact do not belong to it.
+    `workspace` is the digest of the files that `copy` or `git` brought. Target and artifact do not belong to it. `rubric`:
+    that of the case as plain values, where it is at hand.
     """
+    task = task_document(case, workspace=workspace)
     return {
-        "rubric": to_plain(case.rubric),
-        "input": [[message.role, message.content] for message in case.messages],
+        "rubric": to_plain(case.rubric) if rubric is None else rubric,
+        "input": task["input"],
         "reference": case.reference,
-        "workspace": case.workspace and {**case.workspace.to_plain(), "digest": workspace},
-        "setup": list(case.setup),
+        "workspace": task["workspace"],
+        "setup": task["setup"],
         "attempts": case.attempts,
         "attempt_rule": str(case.attempt_rule),
         "expect": case.expect and case.expect.to_plain(),
+    }
+
+
+def task_document(case: Case, *, workspace: str | None = None) -> dict[str, object]:
+    """The part of a case that a target is given."""
+    return {
+        "input": [[message.role, message.content] for message in case.messages],
+        "workspace": case.workspace and {**case.workspace.to_plain(), "digest": workspace},
+        "setup": list(case.setup),
     }
 
 
