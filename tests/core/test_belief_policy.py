@@ -78,6 +78,7 @@ class BeliefScene(Scene):
 
 
 FIVE = rubric(*[percent(name) for name in "abcde"], floor=60)
+ANY_TWO = replace(FIVE, quorum=2)
 
 
 def alike(points: float) -> dict[str, float]:
@@ -97,12 +98,44 @@ def scene(looks: Mapping[Any, Any], work: Any = (), **more: Any) -> BeliefScene:
 # ------------------------------------------------------------------------------------------------------------ runs
 
 
-def test_a_good_original_is_passed_after_a_look_of_the_panel_and_two_of_the_witnesses() -> None:
+def test_a_good_original_is_passed_when_every_judge_was_heard_once() -> None:
     run = scene(progress(95))
     state = run.play()
     assert (result(state), state.rounds) == (Result.PASSED, [])
-    assert run.judged == ["p0", "h0", "h1"]
-    assert end(state).reason == "more than 99% sure that the contract is met, with 2 looks of judges that were held out"
+    assert run.judged == ["p0", "h0", "h1", "p1", "p2"]
+    assert end(state).reason == "more than 99% sure that the contract is met, with the answers of 2 held-out judges"
+
+
+def test_with_a_quorum_fewer_are_enough() -> None:
+    run = scene(progress(95), of=replace(FIVE, quorum=1))
+    assert result(run.play()) is Result.PASSED and run.judged == ["p0", "h0", "h1"]
+
+
+def test_one_witness_is_asked_once_and_is_enough() -> None:
+    run = scene(progress(95), panel=("p0",), holdouts=("h0",))
+    state = run.play()
+    assert result(state) is Result.PASSED and run.judged == ["p0", "h0"]
+    assert end(state).reason.endswith("with the answer of 1 held-out judge")
+
+
+@pytest.mark.parametrize("policy", ["belief", "strict"])
+def test_a_version_that_every_witness_refuses_never_passes(policy: str) -> None:
+    """Not even where four judges of the panel like it, again and again: the first answer of a witness is final."""
+    of = rubric(yes_no("good"))
+    panel, no = ("p0", "p1", "p2", "p3"), {"good": False}
+    run = scene({"v0": {"good": True}, ("h0", "v0"): no}, of=of, panel=panel, holdouts=("h0",), policy=policy)
+    state = run.play()
+    assert result(state) is Result.UNCONFIRMED and run.judged.count("h0") == 1
+    assert "the held-out judges that answered say no" in end(state).reason
+
+
+def test_one_of_two_witnesses_may_misread() -> None:
+    of = rubric(checklist("c", "uvwxyz"), threshold=70)
+    all_met, none_met = ({"c": dict.fromkeys("uvwxyz", met)} for met in (True, False))
+    assert (
+        result(scene({"v0": all_met, ("h0", "v0"): {"c": {**all_met["c"], "u": False}}}, of=of).play()) is Result.PASSED
+    )
+    assert result(scene({"v0": all_met, ("h0", "v0"): none_met}, of=of).play()) is not Result.PASSED
 
 
 def test_what_is_better_is_kept_and_what_is_worse_is_not() -> None:
@@ -185,10 +218,31 @@ def test_a_loss_that_code_sees_costs_no_look() -> None:
 
 
 def test_a_judge_that_fails_is_passed_over_and_paid_for() -> None:
-    run = scene({**progress(90), ("p0", "v0"): None, ("h0", "v0"): None})
+    run = scene({**progress(90), ("p0", "v0"): None, ("h0", "v0"): None}, holdouts=("h0", "h1", "h2"), of=ANY_TWO)
     state = run.play()
     assert result(state) is Result.PASSED
     assert run.judged[:2] == ["p0", "h0"] and state.asked == len(run.judged)  # type: ignore[attr-defined]
+
+
+def test_a_judge_of_the_panel_that_is_never_heard_leaves_it_open() -> None:
+    """As in an evaluation: unless the rubric has a quorum that does without it."""
+    looks = {**progress(95), ("p1", "v0"): None}
+    state = scene(looks).play()
+    assert result(state) is Result.COULD_NOT_JUDGE and "not every judge that is needed answered" in end(state).reason
+    assert result(scene(looks, of=ANY_TWO).play()) is Result.PASSED
+
+
+def test_a_witness_that_only_fails_certifies_nothing() -> None:
+    looks = {**progress(95), ("h1", "v0"): None}
+    assert result(scene(looks, of=ANY_TWO).play()) is Result.UNCONFIRMED
+
+
+def test_a_worker_that_makes_nothing_new_ends_the_run() -> None:
+    state = scene(progress(50)).play()
+    assert (result(state), len(state.rounds)) == (Result.NO_CHANGE, 3)
+    same = scene(progress(50, 40, 60), ["v1", "v2", "v1", "v2", "v1"]).play()
+    assert (result(same), len(same.rounds)) == (Result.PLATEAU, 5)
+    assert end(same).reason.startswith("the worker made nothing new in the last 3 rounds")
 
 
 def test_when_no_judge_can_mark_the_original_the_run_ends() -> None:
@@ -261,8 +315,12 @@ def test_whatever_happens_its_limits_hold(of: Rubric, chance: random.Random, pol
     assert state.best == state.kept[-1]
     assert 0.0 <= state.probability(state.best) <= 1.0
     if result(state) is Result.PASSED and of.asks_judges:
-        assert state.holdouts and state.witnesses(state.best) >= LOOKS_NEEDED
+        assert state.holdouts and state.witnesses(state.best) >= min(LOOKS_NEEDED, len(state.holdouts))
         assert state.probability(state.best) >= 0.5
+        assert any(alone.passed for alone in state.certifications(state.best).values())
+    for version in [r.version for r in state.rounds if r.version] + [state.original]:
+        answered = [ballot.voter for ballot in state.looks(version) if ballot.marks and ballot.voter in state.holdouts]
+        assert len(answered) == len({*answered}), "a held-out judge answered twice about the same bytes"
     if result(state) is Result.PASSED and not of.asks_judges:
         assert state.verdict(state.best).passed
 

@@ -58,7 +58,9 @@ class PanelJudgement(Judgement[LoopState]):
             return
         loop.say(f"asking {', '.join(seat.id for seat in wanted)}")
         self._evaluator.panel.answered = lambda seat: loop.say(f"{seat} answered")
-        for consulted in await self._consult(artifact, wanted, action.draw):
+        # A held-out judge is always asked the same question, so that its first answer on record is the one that counts.
+        again = 0 if action.role == "holdout" else action.draw
+        for consulted in await self._consult(artifact, wanted, again):
             if consulted.refused is None:
                 _record(loop, action.version, action.role, consulted, action.draw)
             else:

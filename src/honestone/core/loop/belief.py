@@ -1,19 +1,19 @@
 """The belief policies of `improve`: what is kept, tried next and called PASSED follows from the probability that the
 contract is met, by every vote that was ever paid for.
 
-One judge looks at each version, in turn. Where that makes a PASS likely, held-out judges are asked one call at a time. PASSED
-needs two of their looks at these bytes and a probability above a bar; the rest of the calls is kept for the end, where the bar is lower
-because nothing better can follow.
+One judge looks at each version, in turn. Where that makes a PASS likely, held-out judges are asked one call at a time, each once:
+the first answer about these bytes is final. PASSED needs the answers of two of them, of which one alone says pass, and a
+probability above a bar; the rest of the calls is kept for the end, where the bar is lower because nothing better can follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import Final
 
-from honestone.core.ballot import CHECK, Ballot
+from honestone.core.ballot import CHECK, Ballot, JudgeState
 from honestone.core.belief.beliefs import Beliefs
 from honestone.core.events import BallotCast, EditProposed, Event, VersionRejected
 from honestone.core.loop.policies import lost_check, rounds_used_up
@@ -33,13 +33,14 @@ from honestone.core.loop.state import (
 )
 from honestone.core.numbers import sure
 from honestone.core.rubric import Key
-from honestone.core.scorecard import Line, Scorecard, Scorer
+from honestone.core.scorecard import Line, Scorecard, Scorer, judge_gate
 
 LOOKS_NEEDED: Final = 2
-"""Looks of held-out judges at a version without which it is not PASSED."""
+"""Held-out judges without whose answer a version is not PASSED; all of them where fewer are held out."""
 LOOKS_IN_RUN: Final = 2
 LOOKS_AT_END: Final = 9
-"""How often held-out judges are asked to certify one version before another edit, and when no edit follows."""
+"""How many calls certify one version before another edit, and when no edit follows: held-out judges first, each once,
+then the panel again."""
 RESERVE: Final = 3
 """Calls that are kept for the end."""
 TRIES: Final = 4
@@ -48,6 +49,7 @@ YIELDS: Final = 0.85
 """What each rejection takes from the gain that is expected of another edit of the same criterion."""
 
 _DEAD_AFTER: Final = 7
+_IDLE_AFTER: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,22 @@ class BeliefState(LoopState):
         held_out = self.ballots.get((version, "holdout"), {})
         return sum(bool(ballot.marks) and not ballot.tampered for ballot in held_out.values())
 
+    def unheard(self, version: str) -> list[str]:
+        """Held-out judges without an answer about a version. One that has answered is never asked again about these bytes:
+        its first answer is final."""
+        held_out = self.ballots.get((version, "holdout"), {}).values()
+        answered = {ballot.voter for ballot in held_out if ballot.marks}
+        return [judge for judge in self.holdouts if judge not in answered]
+
+    def is_refused(self, version: str) -> bool:
+        """Whether held-out judges answered and none of them, alone with the checks, says pass. Then no vote of other judges
+        makes it PASSED."""
+        return self.witnesses(version) > 0 and not any(found.passed for found in self.certifications(version).values())
+
+    def panel_passes(self, version: str) -> bool:
+        """Whether the panel's own looks at a version say pass."""
+        return judge_gate(self.scorer.alone(LoopState.votes_on(self, version)), self.rubric).passed
+
     def is_certified(self, version: str) -> bool:
         return self.finished is not None and self.finished.result is Result.PASSED and version == self.best
 
@@ -192,10 +210,34 @@ class BeliefState(LoopState):
     def failures(self, version: str) -> int:
         return sum(not ballot.marks for ballot in self.looks(version))
 
+    @property
+    def silent(self) -> list[str]:
+        """Judges of the panel that are there and have answered nothing in this run."""
+        panel = [ballot for (_, role), found in self.ballots.items() if role == "panel" for ballot in found.values()]
+        settled = {ballot.voter for ballot in panel if ballot.marks or ballot.state is JudgeState.SKIPPED}
+        return [judge for judge in self.judges if judge not in settled]
+
     def lacks(self, version: str) -> int:
-        """Judges that the quorum of the rubric misses on a version."""
-        quorum = len(self.judges) + len(self.holdouts) if self.rubric.quorum == "all" else self.rubric.quorum or 0
-        return quorum - len({ballot.voter for ballot in self.looks(version) if ballot.marks})
+        """Judges that are missing for a verdict: of the rubric's quorum on this version, or where the rubric has none those
+        of the panel that were never heard."""
+        quorum = self.rubric.quorum
+        if quorum is None:
+            return len(self.silent)
+        needed = len(self.judges) + len(self.holdouts) if quorum == "all" else quorum
+        return needed - len({ballot.voter for ballot in self.looks(version) if ballot.marks})
+
+    def has_failed(self, version: str) -> bool:
+        """Whether a judge was asked for a look at a version and gave no answer."""
+        answered = {ballot.voter for ballot in self.looks(version) if ballot.marks}
+        return any(ballot.voter not in answered for ballot in self.looks(version))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the worker brought no new version in the last three rounds."""
+        new: list[str | None] = [self.original]
+        for entry in self.rounds:
+            new.append(entry.version if entry.version not in new else None)
+        return len(self.rounds) >= _IDLE_AFTER and new[-_IDLE_AFTER:] == [None] * _IDLE_AFTER
 
     @property
     def is_dead(self) -> bool:
@@ -211,7 +253,7 @@ class BeliefState(LoopState):
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """Held-out judges take turns in steering where marks are on a scale. A look of theirs counts as one of the two that a PASS
+    """Held-out judges take turns in steering where marks are on a scale. Such an answer counts as one of the two that a PASS
     needs, and the worker sees nothing of it."""
 
     name: str = "belief"
@@ -321,7 +363,7 @@ def _moved(state: BeliefState, version: str) -> str:
 def _propose(state: BeliefState) -> Propose | None:
     """None: no other edit is worth its calls, or allowed."""
     limits = state.limits
-    if state.limit is not None or len(state.rounds) >= limits.rounds or state.stale >= limits.patience:
+    if state.limit is not None or len(state.rounds) >= limits.rounds or state.stale >= limits.patience or state.is_idle:
         return None
     if state.needs_witness and state.calls_left - 1 < (RESERVE if state.holdouts else 0):
         return None
@@ -363,31 +405,32 @@ def _certify(state: BeliefState, *, is_last: bool) -> Ask | Stop | None:
         return Stop(result=Result.PASSED, reason="every bar is met, and code alone decides") if is_met else None
     chance, bars = state.probability(version), _bars(state)
     is_sure = chance >= (bars.end if is_last else bars.run)
-    if is_sure and not state.holdouts:
+    seen, unheard, is_refused = state.witnesses(version), state.unheard(version), state.is_refused(version)
+    is_heard = is_sure and seen >= min(LOOKS_NEEDED, len(state.holdouts))
+    if is_heard and not is_refused and state.lacks(version) <= 0:
+        return _confirmed(state, chance, seen)
+    most = LOOKS_AT_END if is_last else LOOKS_IN_RUN
+    if chance < bars.consult or state.calls_left <= 0 or state.failures(version) >= TRIES:
+        return None
+    if (is_refused and not unheard) or (not is_heard and state.certifying.get(version, 0) >= most):
+        return None
+    return _ask(state, version, _next_witness(state, version, unheard))
+
+
+def _confirmed(state: BeliefState, chance: float, seen: int) -> Stop:
+    if not state.holdouts:
         return Stop(
             result=Result.UNCONFIRMED,
             reason=f"{sure(chance)} that the contract is met, but no judge that was held out was there to confirm it",
         )
-    seen = state.witnesses(version)
-    if is_sure and seen >= LOOKS_NEEDED and state.lacks(version) <= 0:
-        return Stop(
-            result=Result.PASSED,
-            reason=f"{sure(chance)} that the contract is met, with {seen} looks of judges that were held out",
-        )
-    is_short = is_sure and seen >= LOOKS_NEEDED
-    most = LOOKS_AT_END if is_last else LOOKS_IN_RUN
-    if chance < bars.consult or state.calls_left <= 0 or state.failures(version) >= TRIES:
-        return None
-    if not is_short and state.certifying.get(version, 0) >= most:
-        return None
-    return _ask(state, version, _next_witness(state, version, is_short=is_short))
+    answers = "the answer of 1 held-out judge" if seen == 1 else f"the answers of {seen} held-out judges"
+    return Stop(result=Result.PASSED, reason=f"{sure(chance)} that the contract is met, with {answers}")
 
 
-def _next_witness(state: BeliefState, version: str, *, is_short: bool) -> str:
-    """The held-out judge that looked at a version least often. Where there is none, or only the quorum is short, one of
-    the panel will do."""
-    tried = [ballot.voter for ballot in state.looks(version)]
-    return min((*state.holdouts, *(state.judges if is_short or not state.holdouts else ())), key=tried.count)
+def _next_witness(state: BeliefState, version: str, unheard: Sequence[str]) -> str:
+    """A held-out judge that has not answered, then one of the panel: who was never heard first, and who looked least often."""
+    tried, silent = [ballot.voter for ballot in state.looks(version)], state.silent
+    return min(unheard or state.judges, key=lambda judge: (judge not in silent, tried.count(judge)))
 
 
 def _dead(state: BeliefState) -> Stop | None:
@@ -400,15 +443,18 @@ def _dead(state: BeliefState) -> Stop | None:
 
 def _stop(state: BeliefState) -> Stop:
     why = _why(state)
-    chance = state.probability(state.current)
-    if state.needs_witness and chance >= _bars(state).end:
-        return Stop(
-            result=Result.UNCONFIRMED,
-            reason=f"{sure(chance)} that the contract is met, which is not confirmed; {why.reason}",
-        )
     if not state.needs_witness:
         return why
-    return replace(why, reason=f"{why.reason}; {sure(chance)} that the contract is met")
+    version = state.current
+    chance, is_refused = state.probability(version), state.is_refused(version)
+    told = f"{sure(chance)} that the contract is met"
+    if chance < _bars(state).end and not (is_refused and state.panel_passes(version)):
+        return replace(why, reason=f"{why.reason}; {told}")
+    if state.lacks(version) > 0 and (state.has_failed(version) or why.result is Result.BUDGET):
+        result = Result.COULD_NOT_JUDGE if state.has_failed(version) else Result.BUDGET
+        return Stop(result=result, reason=f"{told}, but not every judge that is needed answered; {why.reason}")
+    lack = "but the held-out judges that answered say no" if is_refused else "which is not confirmed"
+    return Stop(result=Result.UNCONFIRMED, reason=f"{told}, {lack}; {why.reason}")
 
 
 def _why(state: BeliefState) -> Stop:
@@ -416,7 +462,11 @@ def _why(state: BeliefState) -> Stop:
         return Stop(result=Result.BUDGET, reason=state.limit)
     if state.stale >= state.limits.patience or len(state.rounds) >= state.limits.rounds:
         return rounds_used_up(state)
-    if _aim(state) is None:
+    if state.is_idle:
+        found = rounds_used_up(state)
+        why = Stop(result=Result.PLATEAU, reason=f"the worker made nothing new in the last {_IDLE_AFTER} rounds")
+        return why if found.result is Result.ROUND_LIMIT else found
+    if state.calls_left > 0 and _aim(state) is None:
         return Stop(result=Result.PLATEAU, reason="nothing is left to improve")
     return Stop(
         result=Result.BUDGET,
