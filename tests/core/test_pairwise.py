@@ -100,7 +100,7 @@ def test_nothing_but_the_three_words_is_an_answer(answer: Any) -> None:
             + reply({"1": {"answer": "second"}, "2": {"answer": "first"}}),
             "ambiguous",
         ),
-        (reply(["first", "second"]), "not an object"),
+        (reply(["first", "second"]), "neither an object nor a list"),
     ],
 )
 def test_a_reply_that_is_none_says_why(text: str, why: str) -> None:

@@ -49,6 +49,24 @@ def test_a_clean_reply_is_read_in_full_without_a_remark() -> None:
     assert (reading.errors, reading.problems, reading.repairs) == ({}, (), ())
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(-1, 6),
+            st.fixed_dictionaries(
+                {}, optional={name: st.sampled_from([True, False, None, 3, "x", "n/a"]) for name in answer(None)}
+            ),
+        )
+    )
+)
+def test_a_list_of_numbered_answers_is_read_like_the_object(pairs: list[tuple[int, dict[str, object]]]) -> None:
+    """The same answers, errors and problems: a number that is there twice, one that was not asked, one that is missing."""
+    members = ", ".join(f'"{number}": {json.dumps(entry)}' for number, entry in pairs)
+    entries = json.dumps([{"n": number, **entry} for number, entry in pairs])
+    as_object, as_list = (f'{{"token": "{TOKEN}", "answers": {answers}}}' for answers in (f"{{{members}}}", entries))
+    assert read_reply(as_list, SCHEMA) == read_reply(as_object, SCHEMA)
+
+
 def test_evidence_and_suggestion_are_optional_and_cleaned() -> None:
     """Quotes may be one text or several; empty ones are none; half a surrogate pair cannot reach a file."""
     given_answers = {
@@ -116,7 +134,11 @@ def test_an_object_with_another_token_is_not_the_reply(text: str) -> None:
         (f"{GOOD}\nOn reflection:\n{GOOD[:60]}", "cut off"),
         (f'{{"draft": {GOOD}, "final": {GOOD[:50]}', "cut off"),
         (GOOD[:-1] + f', "token": "{TOKEN}"}}', "twice"),
-        (f'{{"token": "{TOKEN}", "answers": [true, false]}}', "not an object"),
+        (f'{{"token": "{TOKEN}", "answers": [true, false]}}', "neither an object nor a list"),
+        (f'{{"token": "{TOKEN}", "answers": [{{"answer": true}}]}}', "neither an object nor a list"),
+        (f'{{"token": "{TOKEN}", "answers": [{{"n": true, "answer": true}}]}}', "neither an object nor a list"),
+        (f'{{"token": "{TOKEN}", "answers": [{{"n": 1, "n": 2, "answer": true}}]}}', "neither an object nor a list"),
+        (f'{{"token": "{TOKEN}", "answers": null}}', "neither an object nor a list"),
         ("<think>" + GOOD, "empty"),
     ],
 )

@@ -27,7 +27,7 @@ from honestone.core.scorecard import Scorer
 from honestone.engine.evaluate import Evaluation, JudgedArtifact
 from honestone.engine.panel import Evaluator
 from honestone.ports import Judge, Request
-from honestone.prompts.filling import reply_schema
+from honestone.prompts.filling import reply_schema, sent_schema
 from honestone.report.documents.scorecard import UsageDoc
 from honestone.report.scorecard import Facts, SharedParts, scorecard_document
 from honestone.system.files import load_artifact
@@ -199,6 +199,12 @@ def test_equal_schemas_are_one_object_and_stay_strict() -> None:
     assert sent["$defs"]["b"]["properties"]["answer"] == {"type": "number"}
     assert for_anthropic(first) is for_anthropic(first)
     assert for_anthropic(first)["$defs"]["a"]["additionalProperties"] is False
+
+    alike = sent_schema({1: plain, 2: plain})
+    assert alike is sent_schema({3: plain, 4: plain}) and sent_schema({1: plain, 2: scaled}) is first
+    assert for_openai(alike) == (alike, True)
+    answers = for_anthropic(alike)["properties"]["answers"]
+    assert set(answers) == {"type", "items"} and answers["items"]["additionalProperties"] is False
 
 
 # ----------------------------------------------------------------------------------------------------------- documents

@@ -24,7 +24,7 @@ from honestone.core.packing import Packed
 from honestone.core.request import Request
 from honestone.core.rubric import Anchors, Item, Key, as_written
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 """Raise it when the code below changes what a judge sees; the template's own text is covered by its digest."""
 
 CANARY: Final = Item(id="canary", requirement="The text contains the word …")
@@ -98,20 +98,31 @@ def judge_prompt(
 
 
 def reply_schema(numbers: Mapping[int, Item]) -> Mapping[str, Any]:
-    """The JSON Schema of the reply, evidence before the answer. Only what every provider's strict mode takes.
+    """The JSON Schema of the reply as the skeleton shows it, evidence before the answer."""
+    return _schema_of(_kinds(numbers))
+
+
+def sent_schema(numbers: Mapping[int, Item]) -> Mapping[str, Any]:
+    """The JSON Schema that is sent with a prompt, which is paid for like the prompt. Only what every provider's strict
+    mode takes: where all items are answered alike it is a list of numbered answers, which costs the same for any number.
 
     Equal schemas are one object, so that what is made of one for a provider is made once. No caller may change it.
     """
     global _latest_schema
     known, schema = _latest_schema
     if known is not numbers:
-        kinds = {n: _Kind(item.anchors is not None, item.may_not_apply) for n, item in numbers.items()}
-        schema = _schema_of(tuple(sorted(kinds.items())))
+        kinds = _kinds(numbers)
+        alike = {kind for _, kind in kinds}
+        schema = _listed_schema_of(alike.pop(), len(kinds)) if len(alike) == 1 else _schema_of(kinds)
         _latest_schema = (numbers, schema)
     return schema
 
 
 _latest_schema: tuple[Mapping[int, Item] | None, Mapping[str, Any]] = (None, {})
+
+
+def _kinds(numbers: Mapping[int, Item]) -> tuple[tuple[int, _Kind], ...]:
+    return tuple((n, _Kind(item.anchors is not None, item.may_not_apply)) for n, item in sorted(numbers.items()))
 
 
 class _Kind(NamedTuple):
@@ -130,10 +141,26 @@ def _schema_of(kinds: tuple[tuple[int, _Kind], ...]) -> Mapping[str, Any]:
     return {**schema, "$defs": {name: _answer_schema(kind) for kind, name in names.items()}}
 
 
+@lru_cache(maxsize=64)
+def _listed_schema_of(kind: _Kind, count: int) -> Mapping[str, Any]:
+    return _listed(_answer_properties(kind), count)
+
+
+def _listed(answer: dict[str, Any], count: int) -> dict[str, Any]:
+    """A reply whose answers are a list, each with the number of its item as `n`."""
+    entry = _closed({"n": {"type": "integer"}, **answer})
+    answers = {"type": "array", "items": entry, "minItems": count, "maxItems": count}
+    return _closed({"token": {"type": "string"}, "answers": answers})
+
+
 def _answer_schema(kind: _Kind) -> dict[str, Any]:
+    return _closed(_answer_properties(kind))
+
+
+def _answer_properties(kind: _Kind) -> dict[str, Any]:
     plain = {"type": "number" if kind.is_number else "boolean"}
     answer = {"anyOf": [plain, {"type": "string", "enum": ["n/a"]}]} if kind.may_not_apply else plain
-    return _closed({"evidence": {"type": "string"}, "answer": answer, "suggestion": {"type": "string"}})
+    return {"evidence": {"type": "string"}, "answer": answer, "suggestion": {"type": "string"}}
 
 
 def _closed(properties: dict[str, Any]) -> dict[str, Any]:
@@ -262,10 +289,10 @@ def _harmless(problem: str) -> str:
     return _one_line(plain)[:160]
 
 
-def _skeleton(token: str, count: int) -> str:
-    blank = '{"evidence": "", "answer": null, "suggestion": ""}'
-    answers = ", ".join(f'"{number}": {blank}' for number in range(1, count + 1))
-    return f'{{"token": "{token}", "answers": {{{answers}}}}}'
+def _skeleton(token: str, count: int, first: str = '{"evidence":"","answer":null,"suggestion":""}') -> str:
+    """The reply to be filled in. Number 1 shows every key; the others only what no reply may lack."""
+    rest = "".join(f',"{number}":{{"answer":null}}' for number in range(2, count + 1))
+    return f'{{"token": "{token}", "answers": {{"1":{first}{rest}}}}}'
 
 
 # --------------------------------------------------------------------------------------------------------- material

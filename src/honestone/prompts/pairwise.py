@@ -12,21 +12,22 @@ from honestone.core.pairwise import PairQuestion
 from honestone.core.request import Request
 from honestone.prompts.filling import (
     CANARY,
-    _closed,
     _complaint,
     _encoded,
     _fence,
     _fenced,
     _invented_word,
+    _listed,
     _one_line,
     _path,
     _sendable,
+    _skeleton,
     load_template,
     shown_in_part,
     tree_of,
 )
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 """Raise it when the code below changes what a judge sees; the template's own text is covered by its digest."""
 
 
@@ -54,7 +55,7 @@ def pair_prompt(
         "second": second,
         "items": items,
         "complaint": complaint,
-        "skeleton": _skeleton(token, len(plan) + 1),
+        "skeleton": _skeleton(token, len(plan) + 1, '{"evidence":"","answer":null}'),
     }
     keys = enumerate((key for key, _ in question.items()), start=1)
     numbers = {number if number < canary else number + 1: key for number, key in keys}
@@ -62,11 +63,9 @@ def pair_prompt(
 
 
 def pair_schema(numbers: Sequence[int]) -> dict[str, Any]:
-    """The JSON Schema of the reply, evidence before the answer."""
+    """The JSON Schema of the reply, evidence before the answer: a list of numbered answers."""
     answer = {"type": "string", "enum": ["first", "second", "tie"]}
-    one = _closed({"evidence": {"type": "string"}, "answer": answer})
-    answers = _closed({str(number): one for number in sorted(numbers)})
-    return _closed({"token": {"type": "string"}, "answers": answers})
+    return _listed({"evidence": {"type": "string"}, "answer": answer}, len(numbers))
 
 
 def _requirements(question: PairQuestion) -> list[str]:
@@ -94,8 +93,3 @@ def _text(name: str, version: Version, packed: Packed | None, fence: str) -> str
 
 def _all_text(version: Version) -> str:
     return "\n".join([*map(_path, version.files), *version.texts.values()])
-
-
-def _skeleton(token: str, count: int) -> str:
-    answers = ", ".join(f'"{number}": {{"evidence": "", "answer": null}}' for number in range(1, count + 1))
-    return f'{{"token": "{token}", "answers": {{{answers}}}}}'

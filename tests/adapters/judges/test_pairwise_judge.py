@@ -78,7 +78,7 @@ def test_every_criterion_is_one_numbered_line_with_its_items_below() -> None:
     skeleton = json.loads(request.body[request.body.rindex('{"token"') :])
     assert skeleton == {
         "token": request.token,
-        "answers": {str(n): {"evidence": "", "answer": None} for n in (1, 2, 3)},
+        "answers": {"1": {"evidence": "", "answer": None}, "2": {"answer": None}, "3": {"answer": None}},
     }
 
 
@@ -136,12 +136,13 @@ def test_no_answer_to_the_control_item_is_a_problem() -> None:
 
 
 def test_the_schema_holds_a_model_to_the_three_words() -> None:
-    """One entry for each number, the control item's too; none without structured output."""
+    """A list with an entry for each number, the control item's too; none without structured output."""
     model = ScriptedModel(fill_in("tie", control="tie"))
     ask(PairJudge(PromptedJudge("one", model)), pair())
     answers = model.prompts[0].schema["properties"]["answers"]  # type: ignore[index]
-    assert answers["required"] == ["1", "2", "3"]
-    assert answers["properties"]["1"]["properties"]["answer"]["enum"] == ["first", "second", "tie"]
+    assert (answers["minItems"], answers["maxItems"]) == (3, 3)
+    assert list(answers["items"]["properties"]) == ["n", "evidence", "answer"] == answers["items"]["required"]
+    assert answers["items"]["properties"]["answer"]["enum"] == ["first", "second", "tie"]
     plain = ScriptedModel(Completion(text="?"))
     ask(PairJudge(PromptedJudge("one", plain, structured=False)), pair())
     assert plain.prompts[0].schema is None

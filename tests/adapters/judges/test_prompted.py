@@ -100,7 +100,9 @@ def test_the_prompt_has_its_parts_in_order() -> None:
     assert places == sorted(places) and re.match(r"[A-Z][\w ,]+\.\n", request.body)
     form = skeleton(request.body)
     assert list(form) == ["token", "answers"] and form["token"] == request.token
-    assert form["answers"] == {str(n): {"evidence": "", "answer": None, "suggestion": ""} for n in range(1, 5)}
+    first, *others = form["answers"].values()
+    assert list(form["answers"]) == ["1", "2", "3", "4"] and others == [{"answer": None}] * 3
+    assert list(first.items()) == [("evidence", ""), ("answer", None), ("suggestion", "")]
     assert request.body.rstrip().endswith("}}}")
 
 
@@ -267,9 +269,29 @@ def test_the_schema_accepts_exactly_what_is_asked() -> None:
     asyncio.run(PromptedJudge("j", model).ask(request, question))
     check = jsonschema.Draft202012Validator(model.prompts[0].schema)
     good = filled(request, True, False, "n/a")
+    good["answers"] = {number: {"evidence": "", "suggestion": "", **entry} for number, entry in good["answers"].items()}
     assert check.is_valid(good) and not check.is_valid(skeleton(request.body))
     del good["answers"]["1"]["evidence"]
     assert not check.is_valid(good)
+
+
+def test_where_all_items_are_answered_alike_the_schema_is_one_list_whatever_their_number() -> None:
+    """An entry has the number of its item; the reply that such a schema holds a model to is read by number."""
+    jsonschema = pytest.importorskip("jsonschema")
+    plain = Question(artifact=Artifact("a", Version.of_text("A fig.\n")), criteria=(WORDS,))
+    request = JUDGE.render(plain)
+    model = Echo()
+    asyncio.run(PromptedJudge("j", model).ask(request, plain))
+    schema = model.prompts[0].schema
+    assert schema is not None and "$defs" not in schema
+    check = jsonschema.Draft202012Validator(schema)
+    entries = [{"n": n, "evidence": "A fig", "answer": n != request.canary, "suggestion": ""} for n in (3, 1, 2)]
+    good = {"token": request.token, "answers": entries}
+    assert check.is_valid(good) and not check.is_valid({**good, "answers": entries[:2]})
+    assert not check.is_valid({**good, "answers": [*entries[:2], {"n": 2, "answer": True}]})
+    reading = JUDGE.read(plain, request, Reply(text=json.dumps(good)))
+    assert reading.is_clean and [mark.answer for mark in reading.marks.values()] == [True, True]
+    assert {mark.evidence for mark in reading.marks.values()} == {("A fig",)}
 
 
 def test_a_judge_names_all_that_affects_its_replies() -> None:

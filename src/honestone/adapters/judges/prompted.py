@@ -13,7 +13,7 @@ from honestone.core.packing import Budget, pack, room_for_text, too_big, what_to
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
 from honestone.core.rubric import Item, Key
 from honestone.ports import REASKS, CallFailed, HasCapacity, Image, Model, Prompt, Reading, Reply, Request
-from honestone.prompts.filling import CANARY, LAYOUT, judge_prompt, load_template, reply_schema
+from honestone.prompts.filling import CANARY, LAYOUT, judge_prompt, load_template, sent_schema
 
 TAMPERED: Final = (
     "answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; try `audit`"
@@ -128,7 +128,7 @@ class PromptedJudge:
         return images_to_send(question.artifact.version)
 
     def _schema(self, request: Request, question: Question) -> Mapping[str, Any]:
-        return reply_schema(numbered_items(request, question))
+        return sent_schema(numbered_items(request, question))
 
     async def ask(self, request: Request, question: Question) -> Reply:
         completion = await self.model.complete(

@@ -16,7 +16,7 @@ _STRICT_CANNOT: Final = frozenset(
 """What the strict modes refuse: a schema with one of these is sent as a wish, not as a rule."""
 
 _ANTHROPIC_CANNOT: Final = frozenset(
-    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength maxItems uniqueItems".split()
+    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems uniqueItems".split()
 )
 """Bounds that Anthropic refuses to compile. The reply is checked against the rubric anyway, so they may go."""
 

@@ -378,7 +378,8 @@ def _is_member(text: str, since: int, found: FoundObject) -> bool:
 _OPENING = re.compile(r"""\{(?=\s*+(["'“”„}\w/#<]))""")
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """The object of these members, in which a key that is there twice is known to be."""
     value = dict(pairs)
     if len(value) == len(pairs):
         return value
@@ -397,7 +398,7 @@ def _int(written: str) -> int | Unusable:
     return int(written) if len(written) <= 30 else Unusable(written)
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=Unusable, parse_float=_float, parse_int=_int)
+_DECODER = json.JSONDecoder(object_pairs_hook=object_of, parse_constant=Unusable, parse_float=_float, parse_int=_int)
 
 
 def _decode(text: str, start: int) -> tuple[dict[str, object], int]:
@@ -503,7 +504,7 @@ class _Tolerant:
             if depth == 1:
                 self._member(key, value, end)
             at = self._next(end, "}")
-        return _object(pairs), at + 1
+        return object_of(pairs), at + 1
 
     def _member(self, key: str, value: object, end: int) -> None:
         """A value of the outermost object, in case the text ends before the object does."""

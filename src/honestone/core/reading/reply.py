@@ -1,8 +1,8 @@
 """Reading what a model replied to a prompt: the answers that are surely there, and why there is none for the rest.
 
 The reply has to hold one whole JSON object that echoes the call's token: `{"token": ..., "answers": {"1": {"evidence",
-"answer", "suggestion"}, ...}}`. An object with another token is quoted or forged; two different ones with the right
-token are ambiguous. Nothing is completed, clamped or assumed.
+"answer", "suggestion"}, ...}}`, or `"answers": [{"n": 1, "evidence", ...}, ...]`. An object with another token is quoted or
+forged; two different ones with the right token are ambiguous. Nothing is completed, clamped or assumed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from honestone.core.reading.json_text import (
     around_repairs,
     clean_text,
     doubled_keys,
+    object_of,
     objects_in,
     without_thinking,
 )
@@ -136,7 +137,8 @@ def _why_none(scan: Scan, cut: bool) -> str:
 
 
 def _is_blank(answers: object) -> bool:
-    return isinstance(answers, dict) and all(_answer_of(given) is None for given in answers.values())
+    given = list(answers.values()) if isinstance(answers, dict) else answers
+    return isinstance(given, list) and all(_answer_of(one) is None for one in given)
 
 
 def _answer_of(given: object) -> object:
@@ -145,9 +147,11 @@ def _answer_of(given: object) -> object:
 
 def _read_object(value: Mapping[str, object], numbers: Collection[int], read_answer: ReadAnswer) -> ReplyReading:
     given = value["answers"]
+    if isinstance(given, list):
+        given = _by_number(given)
     twice = doubled_keys(value) & {"token", "answers"}
     if twice or not isinstance(given, dict):
-        why = f'"{min(twice)}" is there twice in the reply' if twice else '"answers" is not an object'
+        why = f'"{min(twice)}" is there twice in the reply' if twice else _NO_ANSWERS
         return ReplyReading(errors=dict.fromkeys(numbers, why), problems=(why,))
     answers: dict[int, Mark] = {}
     errors: dict[int, str] = {}
@@ -167,6 +171,20 @@ def _read_object(value: Mapping[str, object], numbers: Collection[int], read_ans
     return ReplyReading(
         answers=answers, errors=errors, problems=tuple(_unknown_problem(unknown)), repairs=tuple(repairs)
     )
+
+
+_NO_ANSWERS = '"answers" is neither an object nor a list of objects, each with the number of its item as "n"'
+
+
+def _by_number(answers: Sequence[object]) -> dict[str, object] | None:
+    """A list of numbered answers as the object that the skeleton shows; None where one of them has no clear number."""
+    pairs: list[tuple[str, object]] = []
+    for answer in answers:
+        number = answer.get("n") if isinstance(answer, dict) and "n" not in doubled_keys(answer) else None
+        if not isinstance(number, int) or isinstance(number, bool):
+            return None
+        pairs.append((str(number), answer))
+    return object_of(pairs)
 
 
 def _unknown_problem(unknown: Sequence[str]) -> list[str]:
