@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.authoring.lint import WHY, Remark, check_for, lint, suggested_id, written
-from honestone.core.authoring.lint.words import WORDING, may_match
+from honestone.core.authoring.lint.duplicates import _alike_pairs
+from honestone.core.authoring.lint.words import WORDING, has, needs
 from honestone.core.checks import check_problem, compile_text_check, is_text_check
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric
 
@@ -523,5 +524,27 @@ def test_a_pattern_that_is_left_out_could_not_have_matched(data: st.DataObject) 
     """What a pattern with a number or in Korean matches has a digit, or Korean letters: it is compiled for such a text alone."""
     pattern = data.draw(st.sampled_from(TRIED_SELDOM))
     text = data.draw(st.from_regex(re.compile(pattern, re.IGNORECASE), fullmatch=True))
-    assert may_match(pattern, text)
-    assert not may_match(pattern, "contains no such thing")
+    assert needs(pattern) in has(text)
+    assert needs(pattern) not in has("contains no such thing")
+
+
+STEMS = st.frozensets(st.sampled_from("abcdefg") | st.sampled_from(["not", "k2"]), max_size=10)
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
+    small, large = sorted((one, other), key=len)
+    more = large - small
+    return one == other or (small < large and len(more) == 1 and 3 <= len(small) <= 8 and not more & {"not", "k2"})
+
+
+@given(st.lists(STEMS, max_size=12))
+def test_wordings_that_overlap_are_found_by_their_words(said: list[frozenset[str]]) -> None:
+    """As if every wording were compared with every earlier one: equal, or one word more that is not a negation or a number."""
+    compared = [
+        (later, earlier)
+        for later, words in enumerate(said)
+        if len(words) > 1
+        if (earlier := next((at for at in range(later) if len(said[at]) > 1 and _overlap(words, said[at])), None))
+        is not None
+    ]
+    assert list(_alike_pairs(said)) == compared

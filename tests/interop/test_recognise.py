@@ -87,3 +87,16 @@ def test_a_slip_in_a_suite_is_told_and_makes_it_no_text(tmp_path: Path, text: st
     with pytest.raises(UsageError) as told_of_text:
         read_any_suite(tmp_path / "page.md")
     assert "is a text" in told_of_text.value.message
+
+
+def test_a_rubric_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To see what it is and to read it: YAML is most of the time that a large rubric takes."""
+    from honestone.formats import yaml_nodes
+
+    texts = []
+    read = yaml_nodes.yaml_root
+    monkeypatch.setattr(yaml_nodes, "yaml_root", lambda text, name: (texts.append(text), read(text, name))[1])
+    path = tmp_path / "rubric.yaml"
+    path.write_text("rubric: 1\ncriteria: [{id: a, requirement: It says hello}]\n")
+    source = read_any_rubric(path)
+    assert (source.rubric.criteria[0].id, source.path, len(texts)) == ("a", path, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -155,6 +156,10 @@ def read_rubric_document(document: Document) -> RubricSource | ForeignRubric:
         source = found.read(document)
         assert isinstance(source, ForeignRubric)
         return source
+    return _native(document)
+
+
+def _native(document: Document) -> RubricSource:
     reading = RubricReading(document.marked)
     return RubricSource(rubric=reading.rubric(), path=None, marked=document.marked, notes=tuple(reading.notes))
 
@@ -171,11 +176,9 @@ def read_any_rubric(path: Path, allowed: Sequence[Path] = ()) -> RubricSource | 
     document = Document.of(path)
     if _is_prose(document):
         return read_rubric(path)  # its errors say what a document is for
-    if _is_nearly_ours(document):
-        return read_rubric(path)  # its errors say which key was meant
-    found = recognise(document)
+    found = "rubric" if _is_nearly_ours(document) else recognise(document)  # its errors say which key was meant
     if found == "rubric":
-        return read_rubric(path)
+        return replace(_native(document), path=path)
     if isinstance(found, Reader) and found.gives == "rubric":
         with reading_for(path, allowed):
             source = found.read(document)

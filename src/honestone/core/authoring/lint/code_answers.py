@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from honestone.core.authoring.lint.remark import Remark, asked, short
-from honestone.core.authoring.lint.words import WORDING, compiled, may_match
+from honestone.core.authoring.lint.words import WORDING, compiled, has, needs
 from honestone.core.json_value import Json
 from honestone.core.rubric import Check, Rubric
 
@@ -29,7 +29,8 @@ def code_could_answer(rubric: Rubric) -> Iterator[Remark]:
 def check_for(text: str) -> Check | None:
     """The check that answers this wording, if it is one of those that code answers fully."""
     plain = _plain(text)
-    wordings = ((pattern, rule) for pattern, rule in _RULES if may_match(pattern, plain))
+    found_in = has(plain)
+    wordings = ((pattern, rule) for pattern, needed, rule in _RULES if needed in found_in)
     found = (rule.check(match) for pattern, rule in wordings if (match := compiled(pattern).fullmatch(plain)))
     return next((check for check in found if check is not None), None)
 
@@ -80,7 +81,9 @@ class _Rule:
         return Check(kind=self.kind, value=value, negated=self.negated)
 
 
-_RULES: Final = [(pattern, rule) for rule in (_Rule(**row) for row in WORDING["checks"]) for pattern in rule.patterns]
+_RULES: Final = [
+    (pattern, needs(pattern), rule) for rule in (_Rule(**row) for row in WORDING["checks"]) for pattern in rule.patterns
+]
 
 
 def _section(match: re.Match[str]) -> Check:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import Final
 
 from honestone.core.authoring.lint.remark import PlacedQuestion, Remark, asked, short
 from honestone.core.authoring.lint.words import NEGATIONS, quoted_in, stems
 from honestone.core.rubric import Rubric
 
-ALIKE: Final = Fraction(3, 4)
-"""The share of its words by which the longer of two wordings has to be found in the shorter."""
-_SHORT: Final = 8
+_SHORTEST: Final = 4
+_LONGEST: Final = 9
+"""Words of the longer of two wordings that overlap."""
 
 
 def near_duplicates(rubric: Rubric) -> Iterator[Remark]:
@@ -33,35 +31,30 @@ def near_duplicates(rubric: Rubric) -> Iterator[Remark]:
 
 
 def _alike_pairs(said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
-    """(later, earlier) of wordings one of which holds nearly all words of the other; each later one once.
-
-    Two sets can only be alike when they share one of their rarest words: that keeps thousands of items quick.
-    """
-    counts = Counter(stem for stems_ in said for stem in stems_)
-    seen: defaultdict[str, list[int]] = defaultdict(list)
+    """(later, earlier) of wordings that are equal, or one of which has one word more than the other; each later one once, with
+    the first that is like it. Wordings are looked up by their words, so that the time is linear in their number."""
+    first: dict[frozenset[str], int] = {}
+    longer: dict[frozenset[str], int] = {}  # by their words without one
     for later, words in enumerate(said):
         if len(words) < 2:
             continue
-        rare = sorted(words, key=lambda word: (counts[word], word))
-        prefix = rare[: len(words) - -(-len(words) * ALIKE.numerator // ALIKE.denominator) + 1]
-        candidates = sorted({earlier for word in prefix for earlier in seen[word]})
-        match = next((earlier for earlier in candidates if _are_alike(words, said[earlier])), None)
+        shorter = list(_without_one(words))
+        found = (first.get(words), longer.get(words), *(first.get(less) for less in shorter))
+        match = min((earlier for earlier in found if earlier is not None), default=None)
         if match is not None:
             yield later, match
-        for word in prefix:
-            seen[word].append(later)
+        first.setdefault(words, later)
+        for less in shorter:
+            longer.setdefault(less, later)
 
 
-def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Equal, or a short one is the other with one word more. Words swapped for others make two parallel questions, and in
-    a long wording one word more is what it is about."""
-    if one == other:
-        return True
-    small, large = sorted((one, other), key=len)
-    more = large - small
-    if not small < large or not 3 <= len(small) <= _SHORT or len(more) > 1:
-        return False
-    return not any(word in NEGATIONS or any(sign.isdigit() for sign in word) for word in more)
+def _without_one(words: frozenset[str]) -> Iterator[frozenset[str]]:
+    """The shorter wordings that these overlap with. Words swapped for others make two parallel questions, and in a long
+    wording one word more is what it is about."""
+    if _SHORTEST <= len(words) <= _LONGEST:
+        for word in words:
+            if word not in NEGATIONS and not any(sign.isdigit() for sign in word):
+                yield words - {word}
 
 
 def _is_repeated(ours: PlacedQuestion, theirs: PlacedQuestion) -> bool:

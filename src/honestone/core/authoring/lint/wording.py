@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from honestone.core.authoring.lint.remark import Remark, asked, short
-from honestone.core.authoring.lint.words import WORDING, compiled, may_match
+from honestone.core.authoring.lint.words import WORDING, compiled, has, needs
 from honestone.core.rubric import Rubric
 
 
@@ -53,10 +53,11 @@ def _vague(text: str) -> tuple[str, _Family] | None:
     """The first vague word of a wording that does not say itself what it means."""
     if _CONCRETE.search(text) or _CODE_NAME.search(text):
         return None
+    found_in = has(text)
     hits = [
         (match.start(), match.group(0), family)
         for family in _FAMILIES
-        if may_match(family.pattern, text)
+        if needs(family.pattern) in found_in
         if (match := compiled(family.pattern).search(text)) and not (family.weak and _says_more(text, match))
     ]
     if not hits:
@@ -73,7 +74,8 @@ def _says_more(text: str, match: re.Match[str]) -> bool:
 def not_observable(rubric: Rubric) -> Iterator[Remark]:
     """Questions to judges about intentions, history and effects. Code may look elsewhere, so checks are left alone."""
     for question in asked(rubric):
-        rows = (row for row in WORDING["unseen"] if may_match(row["pattern"], question.text))
+        found_in = has(question.text)
+        rows = (row for row in WORDING["unseen"] if needs(row["pattern"]) in found_in)
         found = ((match, row) for row in rows if (match := compiled(row["pattern"]).search(question.text)))
         if question.by_judges and (hit := next(found, None)):
             words, row = " ".join(hit[0].group(0).split()), hit[1]
@@ -90,7 +92,8 @@ def double_negatives(rubric: Rubric) -> Iterator[Remark]:
         if not question.by_judges:
             continue
         text = _ONLY.sub(" ", question.text)
-        patterns = (one for one in WORDING["negation"]["patterns"] if may_match(one, text))
+        found_in = has(text)
+        patterns = (one for one in WORDING["negation"]["patterns"] if needs(one) in found_in)
         hit = next((match.group(0) for one in patterns if (match := compiled(one).search(text))), None)
         if hit is not None:
             yield question.remark(

@@ -31,11 +31,16 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-def may_match(pattern: str, text: str) -> bool:
-    """False where a pattern cannot match: one in Korean needs a text in Korean, one with a number a digit."""
-    if _HANGUL.search(pattern):
-        return _HANGUL.search(text) is not None
-    return "(?P<number>" not in pattern or _DIGIT.search(text) is not None
+@cache
+def needs(pattern: str) -> str:
+    """What a text must have for a pattern to match it: Korean letters, a digit, or nothing in particular."""
+    return "korean" if _HANGUL.search(pattern) else "digit" if "(?P<number>" in pattern else ""
+
+
+def has(text: str) -> frozenset[str]:
+    """What patterns may need and a text has."""
+    found = [name for name, sign in (("korean", _HANGUL), ("digit", _DIGIT)) if sign.search(text)]
+    return frozenset(["", *found])
 
 
 _HANGUL: Final = re.compile("[가-힣]")
