@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from honestone.report.documents.improvement import ImprovementDoc
     from honestone.report.documents.noise import NoiseDoc
     from honestone.report.documents.scorecard import ScorecardDoc
-    from honestone.report.documents.suite import SuiteReportDoc
     from honestone.report.documents.table import TableDoc
+    from honestone.report.suite import SuiteReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +40,13 @@ class RunRecord:
         for document in judged_documents(self.store, self.info.id):
             yield document if noise is None else replace(document, noise=noise)
 
-    def suite_report(self) -> SuiteReportDoc:
+    def suite_report(self) -> SuiteReport:
         from honestone.app.known_noise import noise_of_cases
         from honestone.core.suite.record import read_record
-        from honestone.report.suite import suite_document
+        from honestone.report.suite import suite_report
 
         record = read_record(self.store.events(self.info.id), run=self.info.id)
-        return suite_document(record, noise_of_cases(self.store, record.started))
+        return suite_report(record, noise_of_cases(self.store, record.started))
 
     def table(self) -> TableDoc:
         from honestone.app.suites.columns import read_table

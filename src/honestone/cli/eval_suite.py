@@ -23,13 +23,13 @@ def eval_suite(request: SuiteRequest, output: Path | None, progress: Progress, f
     places = places_to_save(request, output)
     if watch:
         return _watch(request, places, progress, form)
-    document = evaluate_columns(here(), request, progress).report
+    found = evaluate_columns(here(), request, progress)
     progress.close()
-    print_suite(document, form)
+    print_suite(found.streamed, form)
     for place in places:
-        save_report(document, place)
+        save_report(found.report, place)
         progress.note(f"saved {place}")
-    return exit_code_of(document.verdict)
+    return exit_code_of(found.verdict)
 
 
 def _watch(request: SuiteRequest, places: Sequence[Path], progress: Progress, form: str) -> NoReturn:

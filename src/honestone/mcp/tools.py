@@ -251,7 +251,7 @@ def _documents(record: RunRecord) -> list[msgspec.Struct]:
         return [record.improvement()[0]]
     if record.info.kind == TABLE:
         return [record.table()]
-    return [record.suite_report()] if record.info.kind in SUITES else list(record.scorecards())
+    return [record.suite_report().whole] if record.info.kind in SUITES else list(record.scorecards())
 
 
 def report_text(workspace: Workspace, run: str) -> str:

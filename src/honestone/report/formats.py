@@ -75,11 +75,11 @@ def kind_of(document: Mapping[str, Any]) -> str:
 
 def draw(document: Mapping[str, Any] | msgspec.Struct, form: str, style: Style) -> str:
     """A document as text in one of our formats, or in one of another package."""
-    plain = msgspec.to_builtins(document) if isinstance(document, msgspec.Struct) else document
-    kind = kind_of(plain)
+    is_typed = isinstance(document, msgspec.Struct)
+    kind = kind_of(msgspec.structs.asdict(document) if isinstance(document, msgspec.Struct) else document)
     if (kind, form) not in _OURS:
-        return other_format(form)(plain)
-    known = document if isinstance(document, msgspec.Struct) else msgspec.convert(plain, document_class(kind))
+        return other_format(form)(msgspec.to_builtins(document))
+    known = document if is_typed else msgspec.convert(document, document_class(kind))
     module, _, name = _OURS[kind, form].partition(":")
     renderer: _Renderer = vars(importlib.import_module(f"honestone.report.{module}"))[name]
     return renderer(known, style) if form == "text" else renderer(known)

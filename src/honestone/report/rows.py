@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -32,12 +32,20 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 
 def suite_csv(doc: SuiteReportDoc) -> str:
     """Scores are 0-100, not rounded; empty where there is none. A case that no judge was asked about has one row."""
+    return "".join(csv_parts(doc, doc.cases))
+
+
+def csv_parts(head: SuiteReportDoc, cases: Iterable[CaseDoc]) -> Iterator[str]:
+    """The same case by case: `head` is the report, its cases apart."""
+    yield _csv([COLUMNS])
+    for case in cases:
+        yield _csv(_rows(case))
+    yield _csv([safe_cell(id), LEFT_OUT, *[""] * (len(COLUMNS) - 2)] for id in head.left_out_cases or ())
+
+
+def _csv(rows: Iterable[Sequence[str]]) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for case in doc.cases:
-        writer.writerows(_rows(case))
-    writer.writerows([safe_cell(id), LEFT_OUT, *[""] * (len(COLUMNS) - 2)] for id in doc.left_out_cases or ())
+    csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 
@@ -88,7 +96,14 @@ _EXECUTION: Final = {
 
 def suite_jsonl(doc: SuiteReportDoc) -> str:
     """A score that is not known is null."""
-    return _json_lines([*(_row(doc, case) for case in doc.cases), *_left_out(doc)])
+    return "".join(jsonl_parts(doc, doc.cases))
+
+
+def jsonl_parts(head: SuiteReportDoc, cases: Iterable[CaseDoc]) -> Iterator[str]:
+    """The same line by line: `head` is the report, its cases apart."""
+    for case in cases:
+        yield _json_lines([_row(head, case)])
+    yield _json_lines(_left_out(head))
 
 
 def table_jsonl(doc: TableDoc) -> str:

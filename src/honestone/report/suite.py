@@ -5,7 +5,8 @@ Scores are points (0-100), rates and their differences 0-1. JSON numbers are not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Final, TypeVar
@@ -61,8 +62,43 @@ Noisy = TypeVar("Noisy", SuiteReportDoc, ComparisonDoc)
 # ---------------------------------------------------------------------------------------------------------- the report
 
 
+@dataclass(frozen=True, slots=True)
+class SuiteReport:
+    """A run's report, whose `cases` are drawn one at a time: `head` is all of it but them."""
+
+    head: SuiteReportDoc
+    cases: Iterable[CaseDoc]
+
+    @property
+    def whole(self) -> SuiteReportDoc:
+        return replace(self.head, cases=list(self.cases))
+
+
 def suite_document(record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc] = MappingProxyType({})) -> SuiteReportDoc:
     """`honestone.report/1` of a run. `noise`: what is known of that of the judges, by case."""
+    return suite_report(record, noise).whole
+
+
+def suite_report(record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc] = MappingProxyType({})) -> SuiteReport:
+    """The same, for who writes it case by case and keeps none."""
+    return SuiteReport(_head(record, noise), _Cases(record, noise))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cases:
+    """The cases of a report, drawn each time they are gone through."""
+
+    record: SuiteRecord
+    noise: Mapping[str, KnownNoiseDoc]
+
+    def __iter__(self) -> Iterator[CaseDoc]:
+        shared: dict[str, SharedParts] = {}
+        for id, one in self.record.cases.items():
+            case = case_document(one, self.record.started.artifact, _shared(shared, one.rubric))
+            yield replace(case, noise=self.noise.get(id, UNSET)) if self.noise else case
+
+
+def _head(record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc]) -> SuiteReportDoc:
     started, rates, verdict = record.started, record.rates, record.own_verdict
     has_bar = record.compared is None or started.min_given
     document = SuiteReportDoc(
@@ -94,9 +130,7 @@ def suite_document(record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc] = Map
     if record.compared is not None and not record.is_rescored:
         document = msgspec.convert({**plain(document), **record.compared}, SuiteReportDoc)
         document = replace(document, comparison=_with_texts(document.comparison or None, record))
-    shared: dict[str, SharedParts] = {}
-    cases = [case_document(one, started.artifact, _shared(shared, one.rubric)) for one in record.cases.values()]
-    return with_noise(replace(document, cases=cases), noise)
+    return with_noise(document, noise)
 
 
 def with_noise(document: Noisy, noise: Mapping[str, KnownNoiseDoc]) -> Noisy:

@@ -45,7 +45,15 @@ from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import KnownNoiseDoc
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
 from honestone.report.misses import why
-from honestone.report.suite import baseline_fields, kept_comparison, suite_document, suite_flags, suite_usage, usage_of
+from honestone.report.suite import (
+    SuiteReport,
+    baseline_fields,
+    kept_comparison,
+    suite_flags,
+    suite_report,
+    suite_usage,
+    usage_of,
+)
 from honestone.system.drawing import count
 from honestone.system.files import printable, write_atomically
 
@@ -598,10 +606,15 @@ class SuiteResult(DocumentResult):
         passed = f"{self.report.counts['passed']} of {count(len(self.cases), 'case')} passed"
         return f"{self.verdict}, {passed}: {self.report.name}, run {self.run}"
 
+    @property
+    def streamed(self) -> SuiteReport:
+        """`honestone.report/1`, its cases one at a time."""
+        return suite_report(self.record, self.noise)
+
     @cached_property
     def report(self) -> SuiteReportDoc:
         """`honestone.report/1`."""
-        return suite_document(self.record, self.noise)
+        return self.streamed.whole
 
     @cached_property
     def document(self) -> JsonDocument:

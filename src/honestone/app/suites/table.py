@@ -90,6 +90,10 @@ class TableResult(DocumentResult):
         rows = [[case.id, *(f"{cell.status}: {text_of(cell.output)}" for cell in case.cells)] for case in self.cases]
         return fragment(self.headline, heads, rows)
 
+    @property
+    def streamed(self) -> TableDoc:
+        return self.report
+
     @cached_property
     def report(self) -> TableDoc:
         """`honestone.table/1`."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
 
-from honestone.cli.terminal import render, write, write_page
+from honestone.cli.terminal import dump, render, write, write_page
 from honestone.core.numbers import exact
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from honestone.app.judging_options import JudgingOptions
     from honestone.app.suites.plan import SuiteRequest
+    from honestone.report.suite import SuiteReport
 
 
 _AS_GIVEN = (
@@ -83,5 +85,38 @@ SUITE_FORMATS = ("text", "markdown", "json", "junit", "csv", "jsonl", "html")
 COMPARISON_FORMATS = ("text", "markdown", "json", "html")
 
 
-def print_suite(document: Mapping[str, object] | Struct, form: str) -> None:
-    (write_page if form == "html" else write)(render(document, form))
+def print_suite(document: Mapping[str, object] | Struct | SuiteReport, form: str) -> None:
+    from honestone.report.suite import SuiteReport
+
+    if not isinstance(document, SuiteReport):
+        (write_page if form == "html" else write)(render(document, form))
+    elif (parts := _parts(document, form)) is not None:
+        gc.freeze()  # What lives now stays to the end of the command; looking through it again and again is waste.
+        for part in parts:
+            write(part)
+    else:
+        print_suite(document.whole, form)
+
+
+def _parts(report: SuiteReport, form: str) -> Iterator[str] | None:
+    """A report case by case, in the formats that allow it: none is held longer than it takes to write it."""
+    from honestone.report.rows import csv_parts, jsonl_parts
+
+    if form == "json":
+        return dump_report(report)
+    parts = {"csv": csv_parts, "jsonl": jsonl_parts}.get(form)
+    return None if parts is None else parts(report.head, report.cases)
+
+
+_NO_CASES: Final = '\n "cases": []'
+
+
+def dump_report(report: SuiteReport) -> Iterator[str]:
+    """`dump` of the whole report and a line break, case by case."""
+    before, at, after = dump(report.head).partition(_NO_CASES)
+    yield before + at[:-1]
+    between = "\n  "
+    for case in report.cases:
+        yield between + dump(case).replace("\n", "\n  ")
+        between = ",\n  "
+    yield ("]" if between == "\n  " else "\n ]") + after + "\n"
