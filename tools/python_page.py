@@ -38,6 +38,17 @@ Path('README.md') for what is there, Text('README.md') for the text itself
 
 ```
 
+Many are one call and one run: the rubric is read once, judges are asked about several at a time, and the results are in order.
+
+```python
+>>> [one.score for one in honestone.evaluate_many(["Thank you!", "No.", Path("README.md")], polite)]
+[100.0, 0.0, 0.0]
+
+```
+
+In a loop of your own, read the rubric once (`honestone.read_rubric("rubric.yaml")`) and hand in what you got; connections and the
+store stay open from one call to the next.
+
 A rubric is a `Rubric`, the `Path` of a file, a dict or list as the file holds it, or a `str`: the name of a file, else YAML. A suite
 is a `Path` or a name, a `Suite`, a dict, a list of cases, or a DataFrame: a case in each row, columns that are no key of a case are
 its `vars`. `artifact` of `run_suite` and `improve` is always a file, unless it is a `Text`.
@@ -153,9 +164,9 @@ What a case misses is in the last column of the table, `reason`. `case.reasons` 
 LOOPS = """\
 ## In an event loop
 
-`aevaluate`, `arun_suite`, `aimprove` and `acompare` take what the others take, and are awaited: the loop goes on meanwhile, and several
-at once run side by side. Coroutines of yours run in that loop, with the clients that were made in it. A cancel ends the work as Ctrl-C
-does. The plain functions also work where a loop runs, as in a notebook, and block it.
+`aevaluate`, `aevaluate_many`, `arun_suite`, `aimprove` and `acompare` take what the others take, and are awaited: the loop goes on
+meanwhile, and several at once run side by side. Coroutines of yours run in that loop, with the clients that were made in it. A cancel
+ends the work as Ctrl-C does. The plain functions also work where a loop runs, as in a notebook, and block it.
 
 ```python
 >>> import asyncio
@@ -183,7 +194,7 @@ output  No.
 ```
 """
 
-FUNCTIONS = ("evaluate", "run_suite", "improve", "compare", "assert_passes")
+FUNCTIONS = ("evaluate", "evaluate_many", "run_suite", "improve", "compare", "assert_passes")
 RESULTS = ("Evaluated", "SuiteResult", "TableResult", "ImprovementResult", "ComparisonResult")
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from inspect import signature
 from os import PathLike
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Literal, ParamSpec, TypeVar, Unpack
 import msgspec
 
 from honestone.app import given
-from honestone.app.evaluate import Evaluated, EvaluateRequest, evaluate_one, require_pass
+from honestone.app.evaluate import Evaluated, EvaluateRequest, evaluate_all, evaluate_one, require_pass
 from honestone.app.given import GivenRubric, GivenSuite, Judges, Targets, Text
 from honestone.app.improve import ImprovementResult
 from honestone.app.improve import improve as improve_artifact
@@ -54,11 +54,13 @@ __all__ = [
     "Text",
     "acompare",
     "aevaluate",
+    "aevaluate_many",
     "aimprove",
     "arun_suite",
     "assert_passes",
     "compare",
     "evaluate",
+    "evaluate_many",
     "improve",
     "run_stages",
     "run_suite",
@@ -107,15 +109,21 @@ class _Options(JudgingKeywords, total=False):
 
 def _require_known(name: str, work: Callable[..., object], options: Mapping[str, object]) -> None:
     """Raises TypeError, as Python does, for an option that the function does not have, with the nearest one it has."""
-    parameters = signature(work).parameters.values()
-    known = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
-    if len(known) < len(parameters):
-        known += [one.name for one in fields(JudgingOptions) if one.name not in ("judges", *known)]
+    known = _known_options(work)
     for option in options:
         if option not in known:
             near = get_close_matches(option, known, n=1)
             hint = f"; did you mean `{near[0]}`?" if near else ""
             raise TypeError(f"{name}() got an unexpected keyword argument {option!r}{hint}")
+
+
+@cache
+def _known_options(work: Callable[..., object]) -> Sequence[str]:
+    parameters = signature(work).parameters.values()
+    known = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
+    if len(known) < len(parameters):
+        known += [one.name for one in fields(JudgingOptions) if one.name not in ("judges", *known)]
+    return known
 
 
 def _checked(work: Callable[P, T]) -> Callable[P, T]:
@@ -190,6 +198,44 @@ def evaluate(
         keep=store is not None,
     )
     return outside_a_loop(lambda: keeping_open(lambda: evaluate_one(workspace, request, Quiet())))
+
+
+@_checked
+def evaluate_many(
+    artifacts: Iterable[str | PathLike[str]],
+    rubric: GivenRubric,
+    *,
+    judges: Judges = (),
+    target: str | Target | Function = "identity",
+    input: str | None = None,
+    reference: str | None = None,
+    max_calls: int | None = None,
+    max_usd: float | None = None,
+    max_minutes: float | None = None,
+    folder: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
+    **options: Unpack[JudgingKeywords],
+) -> list[Evaluated]:
+    """Score many artifacts, each a text (`str`) or a `Path`, as one run: results in the order of the artifacts.
+
+    As `evaluate`, but the rubric is read once and judges are asked about several at a time (`concurrency` in `[limits]` of the
+    settings). The limits are for all together; what they leave unasked is inconclusive.
+    """
+    __tracebackhide__ = True
+    workspace = _workspace(folder, store)
+    request = EvaluateRequest(
+        artifacts=given.texts_or_paths(artifacts, workspace),
+        rubric=given.a_rubric(rubric, workspace),
+        judging=_judging(judges, options, max_calls, max_usd, max_minutes),
+        target=given.a_target(target),
+        input=input,
+        reference=reference,
+        finds_judges=False,
+        keep=store is not None,
+    )
+    if not request.artifacts:
+        return []
+    return outside_a_loop(lambda: keeping_open(lambda: evaluate_all(workspace, request, Quiet())))
 
 
 @_checked
@@ -377,6 +423,7 @@ def improve(
 
 
 aevaluate = _awaited(evaluate, "aevaluate")
+aevaluate_many = _awaited(evaluate_many, "aevaluate_many")
 arun_suite = _awaited(run_suite, "arun_suite")
 acompare = _awaited(compare, "acompare")
 aimprove = _awaited(improve, "aimprove")

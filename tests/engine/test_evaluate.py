@@ -58,6 +58,12 @@ def judge_all(evaluation: Evaluation, paths: Sequence[Path]) -> list[JudgedArtif
     return world.run(collect())
 
 
+def judge_texts(evaluation: Evaluation, paths: Sequence[Path]) -> list[JudgedArtifact]:
+    texts = evaluation.texts()
+    assert texts is not None
+    return list(evaluation.judge_texts(texts, paths))
+
+
 def write(folder: Path, texts: Sequence[str]) -> list[Path]:
     paths = [folder / f"{n}.md" for n in range(len(texts))]
     for path, text in zip(paths, texts, strict=True):
@@ -161,10 +167,10 @@ def test_bad_input_in_the_middle_is_named(tmp_path: Path) -> None:
 def test_the_quick_way_for_text_checks_gives_the_same_as_the_slow_one(tmp_path: Path, texts: list[str]) -> None:
     """Ballot by ballot and score by score, fresh and from the record."""
     paths = write(tmp_path, texts)
-    slow = judge_all(evaluation(CODE, has_folders=True), paths)
+    slow = judge_all(evaluation(CODE), paths)
     store = MemoryStore()
-    quick = judge_all(evaluation(CODE, store=store, has_folders=False), paths)
-    again = judge_all(evaluation(CODE, store=store, has_folders=False), paths)
+    quick = judge_texts(evaluation(CODE, store=store), paths)
+    again = judge_texts(evaluation(CODE, store=store), paths)
     scorer = Scorer(CODE)
     for other in (quick, again):
         assert [(j.path, j.digest) for j in other] == [(j.path, j.digest) for j in slow]
@@ -175,6 +181,6 @@ def test_the_quick_way_for_text_checks_gives_the_same_as_the_slow_one(tmp_path: 
 def test_more_artifacts_than_one_chunk(tmp_path: Path) -> None:
     """Every one is judged once, in order, with its own marks."""
     texts = [("alpha " * (n % 2) + "beta " * (n % 3 > 0) + "x") for n in range(450)]
-    found = judge_all(evaluation(CODE, has_folders=False), write(tmp_path, texts))
+    found = judge_texts(evaluation(CODE), write(tmp_path, texts))
     got = [tuple(m.answer for m in j.ballots[0].marks.values()) for j in found]
     assert got == [("alpha" in text, "beta" in text, False) for text in texts]

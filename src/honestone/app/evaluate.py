@@ -17,7 +17,7 @@ from honestone.adapters.registry import make_target
 from honestone.app.judging_options import JudgingOptions, make_context, make_panel, refuse_too_big
 from honestone.app.kept import KEPT
 from honestone.app.known_noise import noise_on_record
-from honestone.app.loop import run_interruptibly
+from honestone.app.loop import each_interruptibly, run_interruptibly
 from honestone.app.results import DocumentResult
 from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.trusting import contacts
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 _FEW = 500
 _KEPT_BYTES = 2_000_000
 """Artifacts read to be checked are judged as they were read, as far as they may stay in memory; others are read again."""
-_TEXT = Path("text")
-"""The name of an artifact that is not a file."""
+_TEXT = "text"
+"""The name of an artifact that is not a file. One of several has its number, from 1, behind it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateRequest:
-    """What to score, by what. An artifact that is a `str` is the text itself; there is one of those at most.
+    """What to score, by what. An artifact that is a `str` is the text itself.
 
     `gate_only`: ask no more judges once the verdict cannot change. `locked`: refuse another contract than the lock's.
     `finds_judges`: look for judges where none is named. `keep`: record the run in the workspace's store. `staged`: judge
@@ -207,9 +207,14 @@ def evaluate(
 
 def evaluate_one(workspace: Workspace, request: EvaluateRequest, observer: Observer) -> Evaluated:
     """The same for a single artifact."""
+    return evaluate_all(workspace, request, observer)[0]
+
+
+def evaluate_all(workspace: Workspace, request: EvaluateRequest, observer: Observer) -> list[Evaluated]:
+    """The same, all of them at the end."""
     found: list[Evaluated] = []
     evaluate(workspace, request, observer, found.append)
-    return found[0]
+    return found
 
 
 def require_pass(found: Evaluated, output: str | Path, input: str | None) -> JsonDocument:
@@ -248,7 +253,9 @@ class _Work:
             self._refuse_another_rubric()
         self._sizes: list[tuple[Path, int]] = []
         self._looked_at: dict[Path, Loaded] = {}
-        self._paths = [self._named(artifact) for artifact in request.artifacts]
+        # The same text is the same question, whatever its number.
+        self._asked_as: dict[Path, str] = {}
+        self._paths = self._named(request.artifacts)
         self._has_folders = self._require_all()
         is_alone = len(self._paths) == 1 and self._target is None
         self._plan.preflight(self._load(self._paths[0]).version if is_alone else None)
@@ -279,11 +286,20 @@ class _Work:
             yield from self._plan.checker.judging_files(self._code_checks)
         yield from files_named([seat.identity for seat in self._seats], self._workspace.folder)
 
-    def _named(self, artifact: Path | str) -> Path:
-        if isinstance(artifact, Path):
-            return artifact
-        self._looked_at[_TEXT] = Loaded(Version.of_text(artifact, "text.txt"))
-        return _TEXT
+    def _named(self, artifacts: Sequence[Path | str]) -> list[Path]:
+        """Texts get names that no file here has."""
+        taken = {artifact for artifact in artifacts if isinstance(artifact, Path)}
+        found: list[Path] = []
+        for number, artifact in enumerate(artifacts, 1):
+            if isinstance(artifact, str):
+                name = Path(_TEXT if len(artifacts) == 1 else f"{_TEXT}-{number}")
+                while name in taken:
+                    name = Path(f"{name}'")
+                self._looked_at[name] = Loaded(Version.of_text(artifact, "text.txt"))
+                self._asked_as[name] = _TEXT
+                artifact = name
+            found.append(artifact)
+        return found
 
     def _require_all(self) -> bool:
         """Bad input is refused before anything is spent. Thousands of files that only code looks at are looked at
@@ -291,9 +307,12 @@ class _Work:
         staged = self._request.staged
         at_once = staged or len(self._paths) < _FEW or self._plan.rubric.asks_judges
         kept = 0
-        others = bool(self._looked_at)
+        others = False
         for path in self._paths:
-            if at_once:
+            if path in self._looked_at:
+                self._sizes.append((path, self._looked_at[path].version.size))
+                found = False
+            elif at_once:
                 loaded = self._load(path)
                 version = loaded.version
                 self._sizes.append((path, version.size))
@@ -356,7 +375,39 @@ class _Work:
                 contract=self._contract.id,
                 first=self._started(),
             )
-            return run_interruptibly(lambda: self._judge_all(store, run, evaluator, show), lambda: self._close(panel))
+            return self._judge(store, run, evaluator, show)
+
+    def _judge(
+        self, store: Store, run: str, evaluator: Evaluator, show: Callable[[Evaluated], None]
+    ) -> EvaluationSummary:
+        evaluation = self._evaluation(store, run, evaluator)
+        recorded = run if self._request.keep else None
+        noise = noise_on_record(store, self._contract.id) if self._seats else None
+        writer = _Writer(plan=self._plan, contract=self._contract.id, run=recorded, noise=noise)
+        outcomes: set[Outcome] = set()
+        done, total = 0, len(self._paths)
+
+        def take(judgement: JudgedArtifact) -> None:
+            nonlocal done
+            found = Evaluated(judgement, writer)
+            show(found)
+            outcomes.add(found.outcome)
+            done += 1
+
+        async def take_all() -> None:
+            async for judgement in evaluation.judge_all(self._paths):
+                take(judgement)
+
+        evaluator.panel.answered = lambda seat: self._observer.progress(done, total, f"judging: {seat} answered")
+        texts = None if self._has_folders else evaluation.texts()
+        if texts is not None:
+            each_interruptibly(evaluation.judge_texts(texts, self._paths), take)
+        else:
+            run_interruptibly(take_all, lambda: self._close(evaluator.panel))
+        verdict = overall(outcomes)
+        finished = RunFinished(result=str(verdict), seconds=round(self._meter.seconds, 3))
+        store.finish_run(run, str(verdict), finished)
+        return EvaluationSummary(run=recorded, verdict=verdict, spent=self._meter.spent)
 
     async def _close(self, panel: Panel) -> None:
         await panel.close()
@@ -384,18 +435,17 @@ class _Work:
             limits={"calls": self._meter.calls, "minutes": self._meter.minutes, "usd": self._meter.usd},
         )
 
-    async def _judge_all(
-        self, store: Store, run: str, evaluator: Evaluator, show: Callable[[Evaluated], None]
-    ) -> EvaluationSummary:
+    def _evaluation(self, store: Store, run: str, evaluator: Evaluator) -> Evaluation:
         limits: Mapping[str, object] = self._workspace.settings.limits
         concurrency = limits.get("concurrency", 64 if self._seats else 8)
-        evaluation = Evaluation(
+        return Evaluation(
             run=run,
             evaluator=evaluator,
             store=store,
             contract=self._contract.id,
             observer=self._observer,
             looked_at=self._looked_at,
+            asked_as=self._asked_as,
             base=self._workspace.named,
             target=self._target,
             input=self._request.input,
@@ -404,21 +454,5 @@ class _Work:
             max_bytes=self._plan.max_bytes,
             concurrency=int(str(concurrency)),
             fresh=self._plan.options.fresh,
-            has_folders=self._has_folders,
             changed=self._judging.changed,
         )
-        recorded = run if self._request.keep else None
-        noise = noise_on_record(store, self._contract.id) if self._seats else None
-        writer = _Writer(plan=self._plan, contract=self._contract.id, run=recorded, noise=noise)
-        outcomes: set[Outcome] = set()
-        done, total = 0, len(self._paths)
-        evaluator.panel.answered = lambda seat: self._observer.progress(done, total, f"judging: {seat} answered")
-        async for judgement in evaluation.judge_all(self._paths):
-            found = Evaluated(judgement, writer)
-            show(found)
-            outcomes.add(found.outcome)
-            done += 1
-        verdict = overall(outcomes)
-        finished = RunFinished(result=str(verdict), seconds=round(self._meter.seconds, 3))
-        store.finish_run(run, str(verdict), finished)
-        return EvaluationSummary(run=recorded, verdict=verdict, spent=self._meter.spent)

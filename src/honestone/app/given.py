@@ -6,7 +6,7 @@ Whatever is of the wrong type is a UsageError that names the parameter.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Final, TypeAlias, TypeGuard, TypeVar
@@ -65,6 +65,13 @@ def text_or_path(value: object, workspace: Workspace, name: str = "artifact") ->
             hint=f"Path({str(value)!r}) for what is there, Text({str(value)!r}) for the text itself",
         )
     return str(value)
+
+
+def texts_or_paths(values: object, workspace: Workspace) -> tuple[str | Path, ...]:
+    """Several of them. Raises UsageError also for a single one."""
+    if isinstance(values, str | bytes | PathLike | Mapping) or not isinstance(values, Iterable):
+        raise wrong("artifacts", values, "a list of artifacts", "a list of texts (str) and paths (Path)")
+    return tuple(text_or_path(one, workspace, f"artifacts[{number}]") for number, one in enumerate(values))
 
 
 def names_a_file(text: str, workspace: Workspace) -> bool:

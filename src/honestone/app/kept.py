@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
@@ -30,13 +31,17 @@ class Kept:
     """One event loop, and at most one store of a folder and one in memory. For one call at a time, in any thread."""
 
     def __init__(self) -> None:
+        self._memory: MemoryStore | None = None
+        self._store: SqliteStore | None = None
+
+    @cached_property
+    def runner(self) -> asyncio.Runner:
         from honestone.adapters.transport import keep_connections
 
         # Made by a factory, so that a person's own `asyncio.get_event_loop()` never gets it.
-        self.runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
-        keep_connections(self.runner.get_loop())
-        self._memory: MemoryStore | None = None
-        self._store: SqliteStore | None = None
+        runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        keep_connections(runner.get_loop())
+        return runner
 
     async def first(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
         """`work`, after connections that a server has closed meanwhile were noticed."""
@@ -73,7 +78,7 @@ class Kept:
     @property
     def is_clean(self) -> bool:
         """Nothing that a call began is still under way."""
-        return not asyncio.all_tasks(self.runner.get_loop())
+        return "runner" not in self.__dict__ or not asyncio.all_tasks(self.runner.get_loop())
 
     def close(self) -> None:
         from honestone.adapters.transport import close_kept
@@ -81,8 +86,9 @@ class Kept:
         for store in (self._memory, self._store):
             if store is not None:
                 store.close()
-        self.runner.run(close_kept())
-        self.runner.close()
+        if "runner" in self.__dict__:
+            self.runner.run(close_kept())
+            self.runner.close()
 
 
 def _is_usual() -> bool:

@@ -233,6 +233,10 @@ class Stopper:
             for end in self._ends:
                 end()
 
+    @property
+    def is_set(self) -> bool:
+        return self._is_set
+
     @contextmanager
     def ending(self, end: Callable[[], object]) -> Iterator[None]:
         """Meanwhile `end` is called when it is set, at once if it is already."""
@@ -286,16 +290,36 @@ def on_sigterm(end: Callable[[], object]) -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
+_THEN: Final = "run the same command to resume: no call on record is repeated"
+
+
 def run_interruptibly(
     work: Callable[[], Coroutine[object, object, T]],
     close: Callable[[], Coroutine[object, object, None]],
-    then: str = "run the same command to resume: no call on record is repeated",
+    then: str = _THEN,
 ) -> T:
     """The same, for work whose calls are all on record. Raises Interrupted, with what to do `then`, when it is stopped."""
     try:
         return run_to_end(work, close)
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted; {then}") from None
+
+
+def each_interruptibly(made: Iterator[T], use: Callable[[T], object]) -> None:
+    """The same without an event loop, for work that awaits nothing: `use` gets one after the other."""
+    stopper = STOPPER.get()
+    try:
+        with on_sigterm(_interrupt):
+            for one in made:
+                use(one)
+                if stopper is not None and stopper.is_set:
+                    raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted; {_THEN}") from None
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 def outside_a_loop(work: Callable[[], T]) -> T:

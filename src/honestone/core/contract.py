@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Rubric, to_plain
@@ -27,13 +28,13 @@ def digest_json(value: object) -> str:
     return "sha256:" + hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Contract:
     """The document that is hashed, as plain JSON values, and its id."""
 
     document: Mapping[str, object]
 
-    @property
+    @cached_property
     def id(self) -> str:
         return digest_json(self.document)
 

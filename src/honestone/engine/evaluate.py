@@ -216,8 +216,9 @@ class JudgedArtifact:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
     """One `eval` run over artifacts, whose paths start at `base`. `exclude` are real paths (rubric, suite) that do not belong
-    to a folder; `looked_at` holds artifacts already read, dropped once they are judged; `changed` names the files that judge
-    and are no longer what they were: nothing that was judged after that counts."""
+    to a folder; `looked_at` holds artifacts already read, dropped once they are judged; `asked_as` is what judges hear for
+    the names of some; `changed` names the files that judge and are no longer what they were: nothing that was judged after
+    that counts."""
 
     run: str
     evaluator: Evaluator
@@ -232,21 +233,20 @@ class Evaluation:
     max_bytes: int
     concurrency: int = 8
     fresh: bool = False
-    has_folders: bool = True
     looked_at: dict[Path, Loaded] = field(default_factory=dict)
+    asked_as: Mapping[Path, str] = field(default_factory=dict)
     changed: Callable[[], Sequence[str]] = tuple
     _asks_judges: bool = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_asks_judges", self.evaluator.rubric.asks_judges)
 
+    def texts(self) -> TextEvaluator | None:
+        """What judges every artifact that is a text without awaiting anything, where there is no more to do."""
+        return TextEvaluator.of(self.evaluator.rubric, self.evaluator.checker) if self.target is None else None
+
     async def judge_all(self, paths: Sequence[Path]) -> AsyncIterator[JudgedArtifact]:
         """Judgements in the order of the paths, some at a time. Each is on record before it is handed on."""
-        texts = TextEvaluator.of(self.evaluator.rubric, self.evaluator.checker) if self.target is None else None
-        if texts is not None and not self.has_folders:
-            for judgement in self._judge_texts(texts, paths):
-                yield judgement
-            return
         work = _InOrder(paths, self._judge, at_once=self.concurrency)
         done = 0
         try:
@@ -291,7 +291,7 @@ class Evaluation:
                     error=f"the target failed: {made.error}",
                 )
                 return failed, {}
-        artifact = Artifact(name, version)
+        artifact = Artifact(self.asked_as.get(path, name), version)
         blobs = version_blobs(version) if self._asks_judges else {}
         question = self.evaluator.question(artifact, input=self.input, reference=self.reference, output=made)
         judged = await self.evaluator.judge(question, made)
@@ -312,8 +312,13 @@ class Evaluation:
         )
         return judgement, blobs
 
-    def _judge_texts(self, texts: TextEvaluator, paths: Sequence[Path]) -> Iterator[JudgedArtifact]:
-        loaded = ((printable(path), load_file(self.base / path, max_bytes=self.max_bytes)) for path in paths)
+    def _load_text(self, path: Path) -> Version:
+        found = self.looked_at.pop(path, None)
+        return found.version if found else load_file(self.base / path, max_bytes=self.max_bytes)
+
+    def judge_texts(self, texts: TextEvaluator, paths: Sequence[Path]) -> Iterator[JudgedArtifact]:
+        """The same where none is a folder and `texts` judge."""
+        loaded = ((printable(path), self._load_text(path)) for path in paths)
         done = 0
         for chunk in texts.judge_all(loaded, self.store, self.contract, fresh=self.fresh):
             self.store.append(self.run, checked_event(chunk))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,8 +63,13 @@ def find_settings(start: Path) -> Settings:
 
 def read_settings(path: Path) -> Settings:
     """Raises SettingsError with the place of what is wrong."""
+    return _read(path, settings_bytes(path))
+
+
+@lru_cache(maxsize=4)  # whoever calls `evaluate` a thousand times reads the same bytes each time
+def _read(path: Path, data: bytes) -> Settings:
     try:
-        marked = toml_marked(settings_bytes(path).decode("utf-8-sig"), str(path))
+        marked = toml_marked(data.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
         raise SettingsError(f"it is not UTF-8 (byte {error.start})", place=str(path)) from None
     except FileError as error:
