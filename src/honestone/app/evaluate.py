@@ -37,7 +37,7 @@ from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import KnownNoiseDoc, ScorecardDoc
 from honestone.report.scorecard import Facts, SharedParts, scorecard_document, usage_document
 from honestone.system.files import Loaded, printable
-from honestone.system.judging_files import JudgingFiles, files_named
+from honestone.system.judging_files import JudgingFiles, files_named, names_commands
 
 if TYPE_CHECKING:
     from honestone.core.contract import Contract
@@ -273,6 +273,7 @@ class _Work:
         self._contract: Contract = self._plan.contract(self._seats)
         # Only what code reads can judge from a file; looking at thousands of artifacts must not look those up each time.
         self._code_checks = [check for check in checks_of(self._plan.rubric) if KINDS[check.kind].family != "text"]
+        self._programs = [seat for seat in self._seats if names_commands(seat.identity)]
         self._judging = JudgingFiles(self._files_that_judge, base=workspace.folder)
         if request.locked and self._plan.path is not None:
             from honestone.app.rubrics.lock import check_lock
@@ -284,7 +285,7 @@ class _Work:
     def _files_that_judge(self) -> Iterator[Path]:
         if self._code_checks:
             yield from self._plan.checker.judging_files(self._code_checks)
-        yield from files_named([seat.identity for seat in self._seats], self._workspace.folder)
+        yield from files_named([seat.identity for seat in self._programs], self._workspace.folder)
 
     def _named(self, artifacts: Sequence[Path | str]) -> list[Path]:
         """Texts get names that no file here has."""

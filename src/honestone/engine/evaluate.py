@@ -237,9 +237,11 @@ class Evaluation:
     asked_as: Mapping[Path, str] = field(default_factory=dict)
     changed: Callable[[], Sequence[str]] = tuple
     _asks_judges: bool = field(init=False)
+    _packing: Sequence[Seat] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_asks_judges", self.evaluator.rubric.asks_judges)
+        object.__setattr__(self, "_packing", packing_seats(self.evaluator.panel.seats))
 
     def texts(self) -> TextEvaluator | None:
         """What judges every artifact that is a text without awaiting anything, where there is no more to do."""
@@ -295,7 +297,7 @@ class Evaluation:
         blobs = version_blobs(version) if self._asks_judges else {}
         question = self.evaluator.question(artifact, input=self.input, reference=self.reference, output=made)
         judged = await self.evaluator.judge(question, made)
-        packed = shown_in_part(self.evaluator.panel.seats, question)
+        packed = shown_in_part(self._packing, question)
         output = None if made is None else made.text
         judged.spend.target_calls += self.target is not None
         changed = self.changed()
@@ -328,6 +330,11 @@ class Evaluation:
                     path=judged.path, digest=judged.version.digest, ballots=(judged.ballot,), spend=_NOTHING
                 )
             done += len(chunk)
+
+
+def packing_seats(seats: Sequence[Seat]) -> list[Seat]:
+    """Those whose judges may be shown a part of a text."""
+    return [seat for seat in seats if isinstance(seat.judge, SizedJudge) and seat.judge.budget.pack != "none"]
 
 
 def shown_in_part(seats: Sequence[Seat], question: Question) -> dict[str, JsonObject]:

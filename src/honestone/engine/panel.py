@@ -161,7 +161,8 @@ class Panel:
             reading, again_failed = await self._reasked(seat, request, question, first, spend)
         ballot = self._ballot(seat, question, reading, again_failed)
         if self.fresh or spend.cached_calls:
-            ballot = replace(ballot, earlier=tuple(self._earlier(seat, request, question)))
+            earlier = tuple(self._earlier(seat, request, question))
+            ballot = replace(ballot, earlier=earlier) if earlier else ballot
         return Consulted(ballot=ballot, spend=spend)
 
     async def _reasked(

@@ -97,6 +97,13 @@ def _modules_beside(program: Path, data: bytes) -> Iterator[Path]:
                 yield place / "__init__.py"
 
 
+def names_commands(identity: object) -> bool:
+    """Whether an identity holds a command anywhere, and so may name files."""
+    if isinstance(identity, Mapping):
+        return "command" in identity or any(map(names_commands, identity.values()))
+    return isinstance(identity, list | tuple) and any(map(names_commands, identity))
+
+
 def files_named(identity: object, base: Path) -> Iterator[Path]:
     """The files that the commands in an identity name, as `describe_command` wrote them down."""
     if isinstance(identity, Mapping):

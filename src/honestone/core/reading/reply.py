@@ -72,8 +72,8 @@ def read_numbered(
         )
     except _Unreadable as error:
         return ReplyReading(errors=dict.fromkeys(numbers, error.why), problems=(error.why,))
-    dropped = ("a thinking block",) if thought else ()
-    return replace(reading, repairs=(*dropped, *around_repairs(body, found), *found.repairs, *reading.repairs))
+    around = (*(("a thinking block",) if thought else ()), *around_repairs(body, found), *found.repairs)
+    return replace(reading, repairs=(*around, *reading.repairs)) if around else reading
 
 
 class _Unreadable(Exception):
@@ -117,9 +117,9 @@ def _choose(
     # A judge may repeat the empty skeleton before it fills it in; it answers nothing, so it contradicts nothing.
     ours = [found for found in ours if not _is_blank(found.value["answers"])] or ours[:1]
     readings = [read(found.value) for found in ours]
-    if any(reading != readings[0] for reading in readings):
+    if len(ours) > 1 and any(reading != readings[0] for reading in readings):
         raise _Unreadable("the reply holds different JSON objects with the token, so it is ambiguous")
-    if any(token in body[part.start : part.end] for part in scan.abandoned_after(ours[-1].end)):
+    if scan.skipped and any(token in body[part.start : part.end] for part in scan.abandoned_after(ours[-1].end)):
         raise _Unreadable("the reply holds a damaged JSON object after the one with the token, so it is ambiguous")
     if cut and body.strip() != body[ours[0].start : ours[0].end]:
         raise _Unreadable("the reply is cut off")
@@ -157,8 +157,8 @@ def _read_object(value: Mapping[str, object], numbers: Collection[int], read_ans
     errors: dict[int, str] = {}
     repairs: list[str] = []
     doubled = doubled_keys(given)
-    for number in sorted(numbers):
-        key = str(number)
+    keys = {str(number): number for number in sorted(numbers)}
+    for key, number in keys.items():
         if key not in given:
             errors[number] = "not answered"
         elif key in doubled:
@@ -167,7 +167,7 @@ def _read_object(value: Mapping[str, object], numbers: Collection[int], read_ans
             answers[number] = mark
         else:
             errors[number] = mark
-    unknown = [key for key in given if key not in set(map(str, numbers))]
+    unknown = [key for key in given if key not in keys]
     return ReplyReading(
         answers=answers, errors=errors, problems=tuple(_unknown_problem(unknown)), repairs=tuple(repairs)
     )
