@@ -70,10 +70,10 @@ bench: $(READY) ## speed, as ratios in one run
 bench-improve: $(READY) ## how often the loop is right when it says PASSED, RUNS=1000 a cell; writes the tables of the docs
 	$(BIN)/python bench/improve/leaderboard.py --runs $(or $(RUNS),1000)
 
-bench-panel: $(READY) ## what judged evaluation costs beside the least it can cost
+bench-panel: $(READY) ## what judged suites and files cost beside the least they can cost
 	$(BIN)/python bench/panel.py
 
-bench-suites: $(READY) ## what running 5,000 cases costs beside the bare loop
+bench-suites: $(READY) ## what a suite of 10,000 cases and its reports cost
 	$(BIN)/python bench/suites.py
 
 # The libraries are large and used for this alone, so they have a folder of their own.

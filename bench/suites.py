@@ -1,165 +1,117 @@
-"""What running a suite costs beside the bare loop: 5,000 cases, a target and a judge of 50 ms each, 64 at a time.
+"""What a suite of text checks costs from the command's start to its written report: `make bench-suites`.
 
-    make bench-suites                    # or: python bench/suites.py [CASES]
+    python bench/suites.py [CASES]       # 10,000 without
 
-The bare loop awaits the same sleeps with the same concurrency and does nothing else. Ratios are taken inside one round.
+The same texts and checks as a suite of recorded outputs (`eval suite.json --json`) and as files (`eval FILES --json`), beside a
+bare loop that reads, matches and stores nothing; the same again with everything on record; then the reports of the suite's run
+by `show`. A tenth of the cases is measured too, so that starting up is out of the figures of a case, and growth is seen.
+Processor time of whole processes; ratios are taken inside one run.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
-import resource
+import os
+import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from honestone.adapters.checks import CheckRunner
-from honestone.adapters.stores.sqlite import SqliteStore
-from honestone.core.ballot import Mark, Question, Reading
-from honestone.core.rubric import Criterion, Item, Rubric, to_plain
-from honestone.core.spend import Meter
-from honestone.core.suite.case import Case, Message, case_to_plain
-from honestone.core.suite.record import read_record
-from honestone.engine.panel import Evaluator, Panel, Seat
-from honestone.engine.suites import SuiteRun
-from honestone.ports import Output, Reply, Request, Task
-from honestone.report.suite import suite_document
+WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa")
+CHECKS = [
+    {"contains": WORDS[0]},
+    {"not-contains": "omega"},
+    {"regex": rf"\b{WORDS[1]}\b"},
+    {"icontains": WORDS[2].upper()},
+]
+BARE = """
+import os, re
+found = re.compile(r"\\bbeta\\b").search
+for name in sorted(os.listdir("texts")):
+    with open("texts/" + name, "rb") as file:
+        text = file.read().decode()
+    [text.count("alpha") > 0, "omega" not in text, found(text) is not None, "gamma" in text.lower()]
+"""
+FORMATS = {"json": 25, "jsonl": 25, "junit": 25, "html": 25, "text": 25}
+"""Formats of `show` (P8), and the most megabytes that 10,000 more cases may add to its peak."""
 
-WAIT, AT_ONCE = 0.05, 64
-ITEMS = [f"It says word {number}" for number in range(5)]
-RUBRIC = Rubric(
-    criteria=(
-        Criterion(
-            id="words", requirement="Words", items=tuple(Item(id=f"w{n}", requirement=t) for n, t in enumerate(ITEMS))
-        ),
+
+class Took(NamedTuple):
+    cpu: float
+    megabytes: float
+    written: float
+
+
+def took(command: list[str], folder: Path) -> Took:
+    """Processor seconds, peak memory and megabytes written of a finished process."""
+    with open(folder / "out", "wb") as out, open(folder / "err", "wb") as err:
+        process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=err, env={**os.environ, "NO_COLOR": "1"})
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in (0, 1):
+        raise SystemExit(f"{command[:4]} ended with {process.returncode}: {(folder / 'err').read_text()[-2000:]}")
+    written = (folder / "out").stat().st_size / 1e6
+    return Took(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, written)
+
+
+def text_of(number: int) -> str:
+    return " ".join(WORDS[(number + step) % 10] for step in range(120)) + f"\nText {number}.\n"
+
+
+def make(folder: Path, count: int) -> Path:
+    """The same cases as a suite and as files."""
+    (folder / "texts").mkdir(parents=True)
+    (folder / "rubric.json").write_text(
+        json.dumps({"rubric": 1, "criteria": [{"id": f"c{n}", "check": check} for n, check in enumerate(CHECKS)]})
     )
-)
+    cases = [{"id": f"case-{number:06}", "input": f"Question {number}"} for number in range(count)]
+    suite = {"suite": 1, "target": "record:outputs.jsonl", "rubric": {"file": "rubric.json"}, "cases": cases}
+    (folder / "suite.json").write_text(json.dumps(suite))
+    with open(folder / "outputs.jsonl", "w", encoding="utf-8") as outputs:
+        for number, case in enumerate(cases):
+            outputs.write(json.dumps({"id": case["id"], "output": text_of(number)}) + "\n")
+            (folder / "texts" / f"{number:06}.txt").write_text(text_of(number))
+    return folder
 
 
-class SlowTarget:
-    identity = {"kind": "slow"}  # noqa: RUF012
-
-    def refuse(self, cases: Sequence[Case]) -> None:
-        pass
-
-    async def run(self, task: Task) -> Output:
-        await asyncio.sleep(WAIT)
-        return Output(text=f"an answer to {task.prompt}", duration_ms=50)
-
-    async def close(self) -> None:
-        pass
-
-
-class SlowJudge:
-    id = "slow"
-    identity = {"kind": "slow"}  # noqa: RUF012
-    is_paid = True
-    concurrency = AT_ONCE
-
-    def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
-        return Request(body=json.dumps([question.input, question.output]))
-
-    async def ask(self, request: Request, question: Question) -> Reply:
-        await asyncio.sleep(WAIT)
-        return Reply(text="yes")
-
-    def read(self, question: Question, request: Request, reply: Reply) -> Reading:
-        return Reading(marks={key: Mark(True) for key, _ in question.items()})
-
-    async def close(self) -> None:
-        pass
-
-
-class Silent:
-    def note(self, text: str) -> None:
-        pass
-
-    def progress(self, done: int, total: int, doing: str) -> None:
-        pass
-
-    def event(self, event: Any) -> None:
-        pass
-
-
-async def bare(count: int) -> None:
-    waiting = iter(range(count))
-
-    async def work() -> None:
-        for _ in waiting:
-            await asyncio.sleep(WAIT)
-            await asyncio.sleep(WAIT)
-
-    await asyncio.gather(*(work() for _ in range(AT_ONCE)))
-
-
-async def ours(cases: Sequence[Case], folder: Path) -> tuple[SqliteStore, str]:
-    store = SqliteStore(folder)
-    first = {
-        "type": "started",
-        "kind": "suite",
-        "suite": {"path": "s", "title": "", "dialect": "honestone"},
-        "target": "slow",
-        "artifact": None,
-        "contract": {},
-        "contract_id": "c",
-        "rule": "mean",
-        "panel": ["slow"],
-        "rubrics": {"r": to_plain(RUBRIC)},
-        "cases": [{**case_to_plain(case), "rubric": "r", "contract": "c"} for case in cases],
-        "min_pass_rate": "1",
-    }
-    run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first=first)
-    meter = Meter(calls=10 * len(cases), minutes=60, usd=None, clock=time.monotonic)
-    panel = Panel(seats=(Seat(id="slow", judge=SlowJudge(), draw=0),), store=store, meter=meter)
-    evaluator = Evaluator(RUBRIC, CheckRunner(folder), panel)
-    record = read_record(store.events(run), run=run)
-    await SuiteRun(
-        run=run,
-        record=record,
-        evaluator=lambda case: evaluator,
-        changed=lambda case: (),
-        target=SlowTarget(),
-        store=store,
-        meter=meter,
-        observer=Silent(),
-        base=folder,
-        cwd=folder,
-        concurrency=AT_ONCE,
-    ).all()
-    return store, run
-
-
-def peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def show(name: str, value: str, goal: str, *, good: bool) -> None:
+    print(f"{name:<40}{value:>40}   {goal:<24}{'' if good else 'not met'}".rstrip(), flush=True)
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 5_000
-    cases = [Case(id=f"case-{n}", rubric=RUBRIC, messages=(Message("user", f"question {n}"),)) for n in range(count)]
-    began = time.perf_counter()
-    asyncio.run(bare(count))
-    floor = time.perf_counter() - began
-    with tempfile.TemporaryDirectory() as folder:
-        before, cpu, began = peak(), time.process_time(), time.perf_counter()
-        store, run = asyncio.run(ours(cases, Path(folder)))
-        took, cpu = time.perf_counter() - began, time.process_time() - cpu
-        ran = peak()
-        began = time.perf_counter()
-        document = suite_document(read_record(store.events(run), run=run))
-        drawn = time.perf_counter() - began
-        assert document.counts["passed"] == count, document.counts
-        store.close()
-    print(
-        f"{count} cases, {AT_ONCE} at a time: bare loop {floor:.2f} s, ours {took:.2f} s = {took / floor:.2f}x (goal 1.25x)"
-    )
-    print(
-        f"  CPU {1000 * cpu / count:.2f} ms a case; memory grew by {ran - before:.0f} MB while running, {peak() - ran:.0f} MB for the report"
-    )
-    print(f"  report from the record: {1000 * drawn / count:.2f} ms a case")
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    honestone = str(Path(sys.executable).with_name("honestone"))
+    with tempfile.TemporaryDirectory(prefix="honestone-bench-") as place:
+        few, many = (make(Path(place) / str(size), size) for size in (count // 10, count))
+        more = count - count // 10
+
+        def both(command: list[str]) -> tuple[float, float, float]:
+            """Milliseconds a case, megabytes that 10,000 more cases add to the peak, megabytes written."""
+            small, large = took(command, few), took(command, many)
+            growth = (large.megabytes - small.megabytes) / more * 10_000
+            return (large.cpu - small.cpu) / more * 1000, growth, large.written
+
+        bare = both([sys.executable, "-c", BARE])[0]
+        show(f"bare loop over {count} texts", f"{bare:.3f} ms a case", "", good=True)
+        for form, again_goal, grown_goal in (("suite", 0.30, 25), ("files", 0.05, 20)):
+            what = "suite.json" if form == "suite" else "texts/* --rubric rubric.json"
+            command = ["sh", "-c", f'exec "$0" eval {what} --json -q', honestone]
+            each, grown, written = both(command)
+            show(f"eval --json: {form}", f"{each:.3f} ms, {each / bare:.1f}x; {written:.1f} MB written", "", good=True)
+            show(
+                f"P8 peak grows by, 10,000 cases: {form}",
+                f"{grown:.0f} MB",
+                f"{grown_goal} MB",
+                good=grown <= grown_goal,
+            )
+            again = both(command)[0]
+            show(f"P11 the same again: {form}", f"{again:.3f} ms a case", f"{again_goal} ms", good=again <= again_goal)
+            if form == "suite":
+                for format, most in FORMATS.items():
+                    each, grown, written = both([honestone, "show", "--format", format])
+                    value = f"{each:.3f} ms, {grown:.0f} MB, {written:.1f} MB written"
+                    show(f"  show --format {format}", value, f"{most} MB", good=grown <= most)
 
 
 if __name__ == "__main__":
