@@ -88,9 +88,12 @@ class _Format(click.Choice[str]):
 @click.option(
     "--version", "version", metavar="N", help="Print that version of the artifact: a round, 0, `best` or `original`."
 )
+@click.option(
+    "--all", "has_all", is_flag=True, help="HTML of over 1,000 cases: the passed ones with their texts and answers too."
+)
 @click.option("--schema", type=click.Choice(KINDS), help="Print the JSON Schema of a document of that kind instead.")
 @shared.json_option
-def show(run: str, form: str, version: str | None, schema: str | None, as_json: bool) -> int:
+def show(run: str, form: str, version: str | None, has_all: bool, schema: str | None, as_json: bool) -> int:
     """Show a run: its id, the beginning of it, or `last`.
 
     A package can add formats with entry points of the group `honestone.reports`.
@@ -100,7 +103,9 @@ def show(run: str, form: str, version: str | None, schema: str | None, as_json: 
         return 0
     form = "json" if as_json else form
     with open_run(here(), run) as record:
-        if record.info.kind == "improve":
+        if has_all:
+            _show_all_of_a_suite(record, form)
+        elif record.info.kind == "improve":
             _show_improvement(record, form, version)
         elif record.info.kind == "stages":
             _show_stages(record, form)
@@ -114,6 +119,17 @@ def show(run: str, form: str, version: str | None, schema: str | None, as_json: 
         else:
             print_suite(record.table() if record.info.kind == "table" else record.suite_report(), form)
     return 0
+
+
+def _show_all_of_a_suite(record: RunRecord, form: str) -> None:
+    if form != "html" or record.info.kind not in ("suite", "column"):
+        raise UsageError(
+            "--all is for the HTML page of a suite's run; everything else has all of it",
+            hint="honestone show RUN --format html --all",
+        )
+    from honestone.report.suite_html import suite_html
+
+    write_page(suite_html(record.suite_report().whole, has_all=True))
 
 
 def refuse_other_formats(form: str, what: str) -> None:

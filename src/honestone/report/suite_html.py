@@ -3,7 +3,7 @@ comparisons of two runs, and tables of several columns, as pages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from honestone.core.ballot import CHECK
@@ -17,11 +17,13 @@ from honestone.system.drawing import line
 
 MOST_PAIRS: Final = 24
 MOST_TEXTS: Final = 200  # changed cases with both outputs
+MOST_WHOLE: Final = 1000  # cases of a page that has everything of the passed ones too
 
 
-def suite_html(doc: SuiteReportDoc) -> str:
-    """One run of a suite (`honestone.report/1`) as a whole page."""
-    return draw_page("suite.html.j2", script="page.js", doc=doc, page=_Page(doc))
+def suite_html(doc: SuiteReportDoc, *, has_all: bool = False) -> str:
+    """One run of a suite (`honestone.report/1`) as a whole page. Of more than 1,000 cases those that passed are without
+    their texts and answers, unless it `has_all`: no browser opens everything of 10,000."""
+    return draw_page("suite.html.j2", script="page.js", doc=doc, page=_Page(doc, has_all=has_all))
 
 
 def comparison_html(doc: ComparisonDoc) -> str:
@@ -58,19 +60,36 @@ class _Changes:
 class _Page(_Changes):
     """What a page knows besides its document: the numbers of the judges, and how long a text may be."""
 
-    def __init__(self, doc: SuiteReportDoc) -> None:
+    def __init__(self, doc: SuiteReportDoc, *, has_all: bool = False) -> None:
         super().__init__(doc.compared)
+        self._hides_passed = len(doc.cases) > MOST_WHOLE and not has_all
+        self._run = doc.run
+        whole = [case for case in doc.cases if not self.is_short(case)]
+        self._short = len(doc.cases) - len(whole)
         names = [one.id for one in doc.judge_states]
-        for case in doc.cases:
+        for case in whole:
             names += [judge for _, item in items_of(case.criteria) for judge in item.votes if judge != CHECK]
         self.names = list(dict.fromkeys(names))
         self.numbers = {name: number for number, name in enumerate(self.names, 1)}
-        self.longest = longest_text(_sizes(doc))
+        self.longest = longest_text(_sizes(whole))
         self.order = {case.id: number for number, case in enumerate(doc.cases, 1)}
         self.ids = frozenset(self.order)
         self.changes = {case.id: case for case in doc.compared.cases} if doc.compared else {}
         self.tags = sorted({line(tag) for case in doc.cases for tag in case.tags})
         self.splits = sorted({line(case.split) for case in doc.cases if case.split})
+
+    def is_short(self, case: CaseDoc) -> bool:
+        """Whether its texts and answers are left out."""
+        return self._hides_passed and case.status == "passed"
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the page leaves out, and where it is."""
+        if not self._short:
+            return []
+        where = f"honestone show {line(self._run)} --format html --all" if self._run else "--json"
+        what = f"{self._short:,} passed cases are shown without their texts and answers"
+        return [f"more than {MOST_WHOLE:,} cases: {what}; all of it: {where}"]
 
     def marked(self, case: CaseDoc, index: int) -> _MarkedOutput:
         return _MarkedOutput(text_of(case.output), f"q{index}", self)
@@ -92,8 +111,8 @@ class _Page(_Changes):
         return calls, False
 
 
-def _sizes(doc: SuiteReportDoc) -> Iterator[int]:
-    for case in doc.cases:
+def _sizes(cases: Iterable[CaseDoc]) -> Iterator[int]:
+    for case in cases:
         for value in (case.input, case.reference, case.output, case.diff):
             yield len(text_of(value))
         yield _trace_size(case.trace)
