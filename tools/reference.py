@@ -47,8 +47,8 @@ RUBRIC_RULES = """\
 """
 
 RUBRIC_FILES = """\
-- Files are YAML 1.2 or JSON, in UTF-8, up to 10 MB. `yes`, `no`, `on`, `off` and `12:30` are text; write `true` and
-  `false`.
+- Files are YAML 1.2 or JSON, in UTF-8, YAML up to 10 MB and JSON up to 100 MB. `yes`, `no`, `on`, `off` and `12:30` are
+  text; write `true` and `false`.
 - Unknown keys, duplicate keys, custom tags and a second document are errors. All errors of a file are shown at once,
   each with file, line and column.
 - Ids are text as written: `id: off` and `id: 1.0` are fine.

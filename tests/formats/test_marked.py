@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from honestone.core.errors import FileError
 from honestone.formats.marked import parse_marked, read_marked
+from honestone.formats.nodes import lines_in
 
 
 def refusal(text: str) -> FileError:
@@ -269,6 +271,28 @@ def test_a_file_that_is_too_large(tmp_path: Path) -> None:
         file.truncate(10_000_001)
     with pytest.raises(FileError, match="10 MB"):
         read_marked(path)
+
+
+def test_json_may_be_larger_than_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten times as large; above the limit of YAML, what is not sound JSON is not tried as YAML."""
+    assert parse_marked('["' + "x" * 10_000_001 + '"]', "big.json").value == ["x" * 10_000_001]
+    with pytest.raises(FileError, match="larger than 10 MB") as yaml:
+        parse_marked("- " + "x" * 10_000_001, "big.yaml")
+    assert "JSON may have 100 MB" in str(yaml.value.hint)
+    monkeypatch.setattr("honestone.formats.marked.MAX_BYTES", 10)
+    with pytest.raises(FileError, match="not valid JSON"):
+        parse_marked("{a: 1, b: 2, c: 3}", "big.json")
+    monkeypatch.setattr("honestone.formats.marked.MAX_JSON_BYTES", 20)
+    with pytest.raises(FileError, match="larger than 0 MB") as json_error:
+        parse_marked("[1, 2, 3, 4, 5, 6, 7]", "big.json")
+    assert "cases: cases.jsonl" in str(json_error.value.hint)
+
+
+@given(st.text(st.sampled_from('a\n\r\x85\u2028"')))
+def test_lines_come_one_at_a_time(text: str) -> None:
+    """As a file gives them: only a line feed ends a line, and nothing is lost."""
+    assert list(lines_in(text)) == list(io.StringIO(text, newline="\n"))
+    assert "".join(lines_in(text)) == text
 
 
 # ---------------------------------------------------------------------------------------------------- properties

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterator
 
 import msgspec
 
 from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
-from honestone.formats.nodes import MAX_BYTES
+from honestone.formats.nodes import MAX_BYTES, lines_in
 
 
 def csv_rows(
@@ -26,7 +25,7 @@ def csv_rows(
         wrong("this table holds a NUL character, so it is not a text file", text[: text.index("\0")].count("\n") + 1)
         return
     csv.field_size_limit(MAX_BYTES)
-    table = csv.reader(io.StringIO(text), strict=is_strict)
+    table = csv.reader(lines_in(text), strict=is_strict)
     line = 1
     try:
         header = [column.strip() for column in next(table, [])]
@@ -55,11 +54,11 @@ def csv_rows(
 
 def json_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, object]]]:
     """The objects of JSON lines with the line of each. Raises FileError for a line that is not one."""
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(lines_in(text), 1):
         if not line.strip():
             continue
         try:
-            yield number, msgspec.json.decode(line, type=dict[str, object])
+            yield number, msgspec.json.decode(line.removesuffix("\n"), type=dict[str, object])
         except (msgspec.DecodeError, RecursionError) as error:
             raise FileError(
                 f"this line is not a JSON object: {visible(str(error), 120)}",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from honestone.core.errors import FileError
-from honestone.formats.marked import Marked, parse_marked, read_text
-from honestone.formats.nodes import MAX_BYTES
+from honestone.formats.marked import Marked, parse_marked, read_text, refuse_too_large
+from honestone.formats.nodes import lines_in
 from honestone.formats.rubric_file import RubricSource
 from honestone.formats.rubric_file import read_rubric as read_native_rubric
 from honestone.formats.source import ForeignRubric
@@ -36,8 +37,8 @@ class Document:
     def of(cls, path: Path, read_rubric: ReadRubric = read_native_rubric) -> Document:
         """Raises FileError. JSON lines may be many times larger than a file that is one value."""
         document = cls(path=path, text=read_text(path, most=MOST_LINES), read_rubric=read_rubric)
-        if len(document.text) > MAX_BYTES and not document.is_lines:
-            raise FileError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files")
+        if not document.is_lines:
+            refuse_too_large(document.text, str(path))
         return document
 
     @property
@@ -49,7 +50,7 @@ class Document:
         """JSON lines: the first two non-empty lines are each a JSON object of their own (or the only one, in a .jsonl)."""
         import json
 
-        lines = [line for line in self.text.split("\n") if line.strip()][:2]
+        lines = [line for _, line in islice(self.lines(), 2)]
         if not lines or not all(line.lstrip().startswith("{") for line in lines):
             return False
         try:
@@ -60,6 +61,11 @@ class Document:
             len(lines) > 1 or self.path.suffix in (".jsonl", ".ndjson")
         )
 
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """The lines that are not empty with their numbers, one at a time."""
+        numbered = enumerate(lines_in(self.text), 1)
+        return ((number, line.removesuffix("\n")) for number, line in numbered if line.strip())
+
     @cached_property
     def marked(self) -> Marked:
         """Raises FileError when it is neither YAML nor JSON."""
@@ -68,11 +74,7 @@ class Document:
     @cached_property
     def rows(self) -> list[JsonLine]:
         """Every JSON object with its line. Raises FileError for a line that is not one."""
-        return [
-            JsonLine(number, _marked_row(line, self.name, number))
-            for number, line in enumerate(self.text.split("\n"), 1)
-            if line.strip()
-        ]
+        return [JsonLine(number, _marked_row(line, self.name, number)) for number, line in self.lines()]
 
     @cached_property
     def value(self) -> Any:
@@ -91,8 +93,7 @@ class Document:
     def first_row(self) -> Marked:
         """The first of the JSON lines alone: the reader reports a damaged line further down, and a large file is recognised
         at once."""
-        lines = enumerate(self.text.split("\n"), 1)
-        number, line = next((number, line) for number, line in lines if line.strip())
+        number, line = next(self.lines())
         return _marked_row(line, self.name, number)
 
     @property

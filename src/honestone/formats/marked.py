@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from honestone.core.errors import FileError
 from honestone.core.numbers import exact
-from honestone.formats.nodes import MAX_BYTES, MapKey, Node, refuse
+from honestone.formats.nodes import MAX_BYTES, MAX_JSON_BYTES, MapKey, Node, refuse
 from honestone.formats.project import require_readable
 
 MarkedPath: TypeAlias = Sequence[MapKey]
@@ -189,24 +189,42 @@ def parse_marked(text: str, name: str) -> Marked:
         raise refuse(
             name, *_line_and_column(text[: text.index("\0")]), "this file holds a NUL byte, so it is not a text file"
         )
-    if len(text) > MAX_BYTES:
-        raise FileError(f"`{name}` is larger than {MAX_BYTES // 1_000_000} MB", hint="split it into several files")
+    refuse_too_large(text, name)
     root = _root(text, name)
     if root is None:
         raise refuse(name, 1, 1, "this file is empty", "see `honestone init` for a file to start from")
     return Marked(name, root)
 
 
+def refuse_too_large(text: str, name: str) -> None:
+    """Raises FileError for a text above the limit of its format."""
+    is_json = _is_flow(text)
+    if len(text) > MAX_JSON_BYTES:
+        hint = "name its cases in a table, which is read line by line: cases: cases.jsonl"
+        raise FileError(f"`{name}` is larger than {MAX_JSON_BYTES // 1_000_000} MB", hint=hint)
+    if len(text) > MAX_BYTES and not is_json:
+        hint = (
+            f"JSON may have {MAX_JSON_BYTES // 1_000_000} MB, a table of cases (cases: cases.jsonl) more; or split it"
+        )
+        raise FileError(f"`{name}` is larger than {MAX_BYTES // 1_000_000} MB", hint=hint)
+
+
+def _is_flow(text: str) -> bool:
+    return re.match(r"\s*[{\[]", text) is not None
+
+
 def _root(text: str, name: str) -> Node | None:
     from honestone.formats.yaml_nodes import yaml_root
 
-    if not text.lstrip().startswith(("{", "[")):
+    if not _is_flow(text):
         return yaml_root(text, name)
     from honestone.formats.json_nodes import NotJson, json_root
 
     try:
         return json_root(text, name)
     except NotJson as not_json:
+        if len(text) > MAX_BYTES:
+            raise not_json.error from None
         try:
             return yaml_root(text, name)  # {a: 1} and [a, b] are YAML
         except FileError as error:

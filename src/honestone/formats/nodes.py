@@ -17,6 +17,8 @@ Scalar: TypeAlias = str | int | float | bool | None
 MapKey: TypeAlias = str | int | float
 
 MAX_BYTES: Final = 10_000_000
+MAX_JSON_BYTES: Final = 100_000_000
+"""JSON is read about 12 times as fast as YAML."""
 MAX_DEPTH: Final = 100
 MAX_EXPANDED: Final = 200_000
 """How many values aliases may stand for, all together: a small file can otherwise mean billions."""
@@ -29,6 +31,15 @@ _NAMED: Final[dict[str, bool | None]] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
+
+
+def lines_in(text: str) -> Iterator[str]:
+    """The lines with their endings (`\\n` alone ends one), one at a time: a list of all would hold a large file twice."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end
 
 
 class Node:

@@ -122,6 +122,8 @@ def with_defaults(case: Node, defaults: Node | None, id: str | None) -> Node:
     """A case with what it does not say itself."""
     if not isinstance(case.children, dict):
         return case
+    if defaults is None and (id is None or "id" in case.children):
+        return case
     known = defaults.children if defaults is not None and isinstance(defaults.children, dict) else {}
     whole = case.empty()
     if id is not None and "id" not in case.children:
