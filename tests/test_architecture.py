@@ -103,7 +103,7 @@ ARROWS = {
 }
 """Who may import whom; cli and api may import everything. Arrows point down: DESIGN 11."""
 
-TOP = ("cli", "mcp", "api", "pytest_plugin", "compat", "evaluate", "__main__")
+TOP = ("cli", "view", "mcp", "api", "pytest_plugin", "compat", "evaluate", "__main__")
 """The faces of the package: each may import everything below."""
 
 NO_CLOCK_FILE_NETWORK_OR_CHANCE = {

@@ -95,7 +95,7 @@ class Chromium:
 
     def press(self, *keys: str) -> None:
         for key in keys:
-            what = {"key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": _KEYS[key]}
+            what = {"key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": _KEYS.get(key, 0)}
             text = {"text": "\r" if key == "Enter" else key} if key in ("Enter", " ") else {}
             self.ask("Input.dispatchKeyEvent", {"type": "keyDown", **what, **text})
             self.ask("Input.dispatchKeyEvent", {"type": "keyUp", **what})
@@ -157,6 +157,6 @@ _OPTIONS: Sequence[str] = (
     "--hide-scrollbars",
     "--disable-background-networking",
     "--disable-component-update",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--remote-debugging-pipe",
 )

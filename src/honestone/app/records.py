@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from honestone.app.history import improvement_report, judged_documents, round_diffs, started_of, state_of
+from honestone.app.history import improvement_report, judged_documents, round_diffs, started_of, state_of, text_of
 from honestone.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,6 +40,14 @@ class RunRecord:
         for document in judged_documents(self.store, self.info.id):
             yield document if noise is None else replace(document, noise=noise)
 
+    def scorecard(self, number: int) -> tuple[ScorecardDoc, str | None] | None:
+        """The artifact of that number, 1 on, with the text that its quotes are from; None where there is none."""
+        for at, document in enumerate(self.scorecards(), 1):
+            if at == number:
+                output = document.output if isinstance(document.output, str) else None
+                return document, text_of(self.store, document.artifact.digest) if output is None else output
+        return None
+
     def suite_report(self) -> SuiteReport:
         from honestone.app.known_noise import noise_of_cases
         from honestone.core.suite.record import read_record
@@ -58,13 +66,13 @@ class RunRecord:
         """The document, and the report as Markdown."""
         return improvement_report(self.store, self.info.id)
 
-    def improvement_page(self) -> str:
-        """The same as an HTML page, with what each round changed."""
+    def improvement_page(self, *, served: str = "") -> str:
+        """The same as an HTML page, with what each round changed; `served`: for a server."""
         from honestone.report.improvement_html import improvement_html
 
         log = self.store.events(self.info.id)
         diffs = round_diffs(self.store, state_of(log), started_of(log).artifact.path)
-        return improvement_html(self.improvement()[0], diffs=diffs)
+        return improvement_html(self.improvement()[0], diffs=diffs, served=served)
 
     def document(self) -> ImportedDoc | NoiseDoc | AuditDoc | CalibrationDoc:
         """Of a run of a kind that has one document alone."""

@@ -117,10 +117,13 @@ def list_runs(
     """Newest first, the columns of tables only as a `kind` of their own. `verdict` may be a result too (`UNCONFIRMED`), or `unfinished`."""
     with workspace.open_store(readonly=True) as store:
         every = store.runs()
-        listed = [info for info in every if (info.kind == kind if kind is not None else info.kind != COLUMN)]
-        chosen = [info for info in listed if _has_verdict(info, verdict)][:limit]
-        figures = cache(lambda run: _figures(store, run))
-        return [_listed(info, every, figures) for info in chosen]
+        figures = cache(lambda run: figures_of_run(store, run))
+        return [listed_run(info, every, figures) for info in chosen_runs(every, kind, verdict)[:limit]]
+
+
+def chosen_runs(every: Sequence[RunInfo], kind: str | None, verdict: str | None) -> list[RunInfo]:
+    listed = [info for info in every if (info.kind == kind if kind is not None else info.kind != COLUMN)]
+    return [info for info in listed if _has_verdict(info, verdict)]
 
 
 def _has_verdict(info: RunInfo, wanted: str | None) -> bool:
@@ -128,7 +131,8 @@ def _has_verdict(info: RunInfo, wanted: str | None) -> bool:
     return wanted is None or wanted.lower() in known
 
 
-def _listed(info: RunInfo, every: Sequence[RunInfo], figures: Callable[[str], RunFigures]) -> ListedRun:
+def listed_run(info: RunInfo, every: Sequence[RunInfo], figures: Callable[[str], RunFigures]) -> ListedRun:
+    """One of `every` run with its change against the one before."""
     now = figures(info.id)
     for old in every:
         if old.id < info.id and (old.kind, old.subject) == (info.kind, info.subject) and old.finished is not None:
@@ -145,7 +149,7 @@ def _change(before: RunFigures, now: RunFigures) -> float | None:
     return None if old is None or new is None else round(new - old, 9)
 
 
-def _figures(store: Store, run: str) -> RunFigures:
+def figures_of_run(store: Store, run: str) -> RunFigures:
     """From the run's events; of a run that cannot be read nothing is known."""
     try:
         log = store.events(run)

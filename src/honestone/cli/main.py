@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "suite": ("honestone.cli.suites.group:suite", "Write, check, lock, convert and show suites."),
     "runs": ("honestone.cli.runs:runs", "List recorded runs."),
     "show": ("honestone.cli.runs:show", "Show a recorded run in any format."),
+    "view": ("honestone.cli.view:view", "Look at runs in the browser, read-only, on this machine."),
     "compare": ("honestone.cli.compare:compare", "Compare two runs of a suite, case by case."),
     "trend": ("honestone.cli.compare:trend", "Show how a suite's results changed over its runs."),
     "rescore": ("honestone.cli.rescore:rescore", "Score a run again from its record, without a call."),

@@ -114,6 +114,8 @@ def show(run: str, form: str, version: str | None, has_all: bool, schema: str | 
             write(dump(plain(document)) + "\n" if form == "json" else draw(document, form, Style()))
         elif version is not None or form == "diff":
             raise UsageError(f"run {record.info.id} is an eval: it has no versions of its own")
+        elif record.info.kind == "eval" and form == "html":
+            _show_eval_page(record)
         elif record.info.kind == "eval":
             _show_eval(record.scorecards(), form)
         else:
@@ -151,6 +153,20 @@ def _show_stages(record: RunRecord, form: str) -> None:
         write(dump(done.document) + "\n")
     else:
         show_lines(pipeline_lines(done))
+
+
+def _show_eval_page(record: RunRecord) -> None:
+    """One artifact with the text that was judged."""
+    from honestone.report.view_html import scorecard_html
+
+    found = record.scorecard(1)
+    if found is None:
+        print("nothing was judged in this run", file=sys.stderr)
+    elif record.scorecard(2) is not None:
+        hint = "`honestone view` shows each of them; or judge one alone"
+        raise UsageError("--format html shows one artifact, and this run judged several", hint=hint)
+    else:
+        write_page(scorecard_html(*found))
 
 
 def _show_eval(documents: Iterator[ScorecardDoc], form: str) -> None:

@@ -69,6 +69,10 @@ class StoreError(UsageError):
     """The store cannot be opened, read or written."""
 
 
+class NoStoreError(StoreError):
+    """No run was made here yet, so there is no store."""
+
+
 class ContractMismatch(UsageError):
     """Two things were judged under different contracts."""
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 from urllib.parse import quote as quoted
+from urllib.parse import urlencode
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -44,14 +45,15 @@ _GLYPHS: Final = {"passed": "✓", "failed": "✗", "inconclusive": "?", "target
 _VERDICT_LOOKS: Final = {"pass": "passed", "fail": "failed", "inconclusive": "inconclusive", "skipped": "skipped"}
 
 
-def draw_page(template: str, script: str = "", **values: object) -> str:
-    """A whole page. `script` is a file of `pages/`."""
-    parts = {"style": Markup(_part("style.css")), "script": Markup(_part(script)) if script else ""}
-    return _environment().get_template(template).render(**values, **parts)
+def draw_page(template: str, script: str = "", *, served: str = "", **values: object) -> str:
+    """A whole page. `script` is a file of `pages/`; `served` names the page where a server sends style and script apart."""
+    parts = {"style": Markup(page_part("style.css")), "script": Markup(page_part(script)) if script else ""}
+    return _environment().get_template(template).render(**values, **parts, served=served)
 
 
 @lru_cache(maxsize=4)
-def _part(name: str) -> str:
+def page_part(name: str) -> str:
+    """A style or script of `pages/`."""
     return (PAGES / name).read_text("utf-8").replace("\r\n", "\n")
 
 
@@ -63,6 +65,7 @@ def _environment() -> Environment:
         glyphs=_GLYPHS, looks=_VERDICT_LOOKS, open_first=WORST_FIRST, marks=GLYPHS, open_up_to=OPEN_UP_TO
     )
     found.filters.update(
+        address=lambda query: urlencode(query, errors="backslashreplace"),
         anchor=anchor_of,
         at=_at,
         bar=bar_number,

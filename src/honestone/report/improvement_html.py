@@ -19,9 +19,10 @@ _LOOKS: Final = {"PASSED": "passed", "UNCONFIRMED": "inconclusive", "INTERRUPTED
 _UNDECIDED: Final = ("UNCONFIRMED", "COULD_NOT_JUDGE")
 
 
-def improvement_html(doc: ImprovementDoc, *, diffs: Sequence[tuple[int, str]] = ()) -> str:
+def improvement_html(doc: ImprovementDoc, *, diffs: Sequence[tuple[int, str]] = (), served: str = "") -> str:
     """`honestone.improvement/1` as a whole page. `diffs` are (round, unified diff)."""
-    return draw_page("improvement.html.j2", doc=doc, page=_Page(doc, dict(diffs)), reasons=result_reasons(doc))
+    page = _Page(doc, dict(diffs))
+    return draw_page("improvement.html.j2", served=served, doc=doc, page=page, reasons=result_reasons(doc))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

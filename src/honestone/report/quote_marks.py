@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
+from markupsafe import Markup
+
 from honestone.core.reading.evidence import find_quote
+from honestone.report.documents.scorecard import QuoteDoc
+from honestone.report.exact_text import exact_markup
 
 LONGEST: Final = 200_000  # characters of one text
 ALL_TEXTS: Final = 48_000_000  # characters of all of them: more is not a page that a browser can use
@@ -38,16 +42,27 @@ class _Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A piece of a marked text: `look` is empty where no judge quotes it; the spans of `ids` begin here.
+    """`text[start:end]` of a marked text: `look` is empty where no judge quotes it; the spans of `ids` begin here.
 
-    `ended`: judges whose quote ends here.
+    `shown`: the text as a page shows it, code point for code point. `ended`: judges whose quote ends here.
     """
 
     text: str
+    start: int
+    end: int
     look: str = ""
     title: str = ""
     ids: tuple[str, ...] = ()
     ended: tuple[int, ...] = ()
+
+    @property
+    def shown(self) -> Markup:
+        return exact_markup(self.text)
+
+    @property
+    def signature(self) -> str:
+        """The numbers of the judges whose quote ends here: `1 3`."""
+        return " ".join(map(str, self.ended))
 
 
 class Marks:
@@ -82,15 +97,47 @@ class Marks:
 
     def _piece(self, start: int, end: int, over: list[_Span], name_of: Callable[[int], str]) -> Piece:
         if not over:
-            return Piece(text=self.text[start:end])
+            return Piece(text=self.text[start:end], start=start, end=end)
         judges = sorted(set().union(*(span.judges for span in over)))
         return Piece(
             text=self.text[start:end],
+            start=start,
+            end=end,
             look=f"j{color(judges[0])}" if len(judges) == 1 else "many",
             title="quoted by " + ", ".join(map(name_of, judges)),
             ids=tuple(span.id for span in over if span.start == start),
             ended=tuple(sorted(set().union(*(span.judges for span in over if span.end == end)))),
         )
+
+
+class MarkedText:
+    """A text in which the quotes of judges are marked as the answers are drawn; so these are drawn first.
+
+    `names` are the judges, numbered from 1 on; `longest`: how much of the text the page holds.
+    """
+
+    def __init__(self, text: str, prefix: str, *, names: Sequence[str], longest: int, of: str = "output") -> None:
+        self.text = text
+        self._names = names
+        self._numbers = {name: number for number, name in enumerate(names, 1)}
+        self.of = of
+        self._marks = Marks(text[:longest], prefix)
+
+    def find(self, one: QuoteDoc) -> tuple[int | None, str | None, str, str]:
+        """(number of the judge, place in the text, else what is known of it, class) of a quote."""
+        number = self._numbers.get(one.judge)
+        place = self._marks.add(one.quote, number) if number else None
+        if number and place is None:
+            is_cut = len(self.text) > len(self._marks.text)
+            if one.found or (is_cut and find_quote(one.quote, self.text)):
+                return number, None, "in what is not marked here", "soft"
+            if one.found is False:
+                return number, None, f"not in the {self.of}", "absent"
+        return number, place, "", "soft"
+
+    @property
+    def pieces(self) -> list[Piece]:
+        return self._marks.pieces(lambda number: self._names[number - 1])
 
 
 def color(judge: int) -> int:

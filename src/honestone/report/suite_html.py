@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from honestone.core.ballot import CHECK
-from honestone.core.reading.evidence import find_quote
-from honestone.report.documents.scorecard import QuoteDoc, items_of
+from honestone.report.documents.scorecard import items_of
 from honestone.report.documents.suite import CaseDoc, ComparedCaseDoc, ComparisonDoc, SuiteReportDoc, TraceDoc, text_of
 from honestone.report.documents.table import TableDoc
 from honestone.report.html_page import draw_page
-from honestone.report.quote_marks import Marks, Piece, longest_text
+from honestone.report.quote_marks import MarkedText, longest_text
 from honestone.system.drawing import line
 
 MOST_PAIRS: Final = 24
@@ -23,18 +22,18 @@ MOST_WHOLE: Final = 1000  # cases of a page that has everything of the passed on
 def suite_html(doc: SuiteReportDoc, *, has_all: bool = False) -> str:
     """One run of a suite (`honestone.report/1`) as a whole page. Of more than 1,000 cases those that passed are without
     their texts and answers, unless it `has_all`: no browser opens everything of 10,000."""
-    return draw_page("suite.html.j2", script="page.js", doc=doc, page=_Page(doc, has_all=has_all))
+    return draw_page("suite.html.j2", script="page.js", doc=doc, page=SuitePage(doc, has_all=has_all))
 
 
-def comparison_html(doc: ComparisonDoc) -> str:
+def comparison_html(doc: ComparisonDoc, *, served: str = "") -> str:
     """Two runs of a suite compared (`honestone.comparison/1`) as a whole page."""
-    return draw_page("comparison.html.j2", doc=doc, page=_Changes(doc), most_texts=MOST_TEXTS)
+    return draw_page("comparison.html.j2", served=served, doc=doc, page=_Changes(doc), most_texts=MOST_TEXTS)
 
 
-def table_html(doc: TableDoc) -> str:
+def table_html(doc: TableDoc, *, served: str = "") -> str:
     """A table (`honestone.table/1`) as a whole page."""
     sizes = (len(text_of(text)) for case in doc.cases for cell in case.cells for text in (cell.output, cell.error))
-    return draw_page("table.html.j2", doc=doc, page={"longest": longest_text(sizes)})
+    return draw_page("table.html.j2", served=served, doc=doc, page={"longest": longest_text(sizes)})
 
 
 class _Changes:
@@ -57,7 +56,7 @@ class _Changes:
         return max(len(self._pairs) - MOST_PAIRS, 0)
 
 
-class _Page(_Changes):
+class SuitePage(_Changes):
     """What a page knows besides its document: the numbers of the judges, and how long a text may be."""
 
     def __init__(self, doc: SuiteReportDoc, *, has_all: bool = False) -> None:
@@ -91,8 +90,8 @@ class _Page(_Changes):
         what = f"{self._short:,} passed cases are shown without their texts and answers"
         return [f"more than {MOST_WHOLE:,} cases: {what}; all of it: {where}"]
 
-    def marked(self, case: CaseDoc, index: int) -> _MarkedOutput:
-        return _MarkedOutput(text_of(case.output), f"q{index}", self)
+    def marked(self, case: CaseDoc, index: int) -> MarkedText:
+        return MarkedText(text_of(case.output), f"q{index}", names=self.names, longest=self.longest)
 
     def calls(self, trace: TraceDoc) -> tuple[list[tuple[str, list[str]]], bool]:
         """(name, what it was given and gave) of the calls that the page has room for, and whether there are more."""
@@ -125,27 +124,3 @@ def _sizes(cases: Iterable[CaseDoc]) -> Iterator[int]:
 def _trace_size(trace: TraceDoc | None) -> int:
     calls = trace.tool_calls or () if trace else ()
     return sum(len(text_of(part)) for call in calls for part in (call.arguments, call.result))
-
-
-class _MarkedOutput:
-    """A case's output. The quotes of its judges are marked as the answers are drawn; so these are drawn first."""
-
-    def __init__(self, text: str, prefix: str, page: _Page) -> None:
-        self.text, self._page = text, page
-        self._marks = Marks(text[: page.longest], prefix)
-
-    def find(self, one: QuoteDoc) -> tuple[int | None, str | None, str, str]:
-        """(number of the judge, place in the output, else what is known of it, class) of a quote."""
-        number = self._page.numbers.get(one.judge)
-        place = self._marks.add(one.quote, number) if number else None
-        if number and place is None:
-            is_cut = len(self.text) > len(self._marks.text)
-            if one.found or (is_cut and find_quote(one.quote, self.text)):
-                return number, None, "in what is not marked here", "soft"
-            if one.found is False:
-                return number, None, "not in the output", "absent"
-        return number, place, "", "soft"
-
-    @property
-    def pieces(self) -> list[Piece]:
-        return self._marks.pieces(lambda number: self._page.names[number - 1])

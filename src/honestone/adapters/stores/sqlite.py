@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from honestone.adapters.stores.unfinished import FILE
-from honestone.core.errors import StoreError
+from honestone.core.errors import NoStoreError, StoreError
 from honestone.core.events import Event, event_from_plain, event_to_plain
 from honestone.ports import Recordable, RunInfo
 from honestone.system.files import write_atomically
@@ -111,9 +111,7 @@ class SqliteStore:
     def _open_readonly(self) -> sqlite3.Connection:
         path = self.root / FILE
         if not path.exists():
-            raise StoreError(
-                f"no store has been made in {str(self.root)!r} yet", hint="`honestone eval` makes one on its first run"
-            )
+            raise self._none_yet()
         # A reader of a store that is in use needs its shared-memory file; on read-only media there is no writer.
         mode = "mode=ro" if os.access(self.root, os.W_OK) else "immutable=1"
         log = path.with_name(f"{FILE}-wal")
@@ -125,8 +123,15 @@ class SqliteStore:
             path, mode = Path(self._copy.name) / FILE, "mode=ro"
         quoted = str(path.resolve()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
         db = sqlite3.connect(f"file:{quoted}?{mode}", uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
-        self._version(db)
+        if self._version(db) == 0:  # made an instant ago, by a command that has not written its tables
+            db.close()
+            raise self._none_yet()
         return db
+
+    def _none_yet(self) -> NoStoreError:
+        return NoStoreError(
+            f"no store has been made in {str(self.root)!r} yet", hint="`honestone eval` makes one on its first run"
+        )
 
     def _version(self, db: sqlite3.Connection) -> int:
         version = int(db.execute("pragma user_version").fetchone()[0])

@@ -139,11 +139,16 @@ class ComparisonResult(DocumentResult):
 
 def compare_runs(workspace: Workspace, request: CompareRequest) -> ComparisonDoc:
     """`honestone.comparison/1`. Raises ContractMismatch when the two were judged differently, unless that is accepted."""
-    gates = require_gates(request.gates) or COMPARE_GATES
     with workspace.open_store() as store:
-        before, after = (_summary(workspace, store, side) for side in (request.baseline, request.candidate))
-        contracts = _contracts(store, before, after)
-        noise = _noise(store, after)
+        return compare_in(store, workspace, request)
+
+
+def compare_in(store: Store, workspace: Workspace, request: CompareRequest) -> ComparisonDoc:
+    """The same in an open store."""
+    gates = require_gates(request.gates) or COMPARE_GATES
+    before, after = (_summary(workspace, store, side) for side in (request.baseline, request.candidate))
+    contracts = _contracts(store, before, after)
+    noise = _noise(store, after)
     comparison = compare_summaries(
         before,
         after,
@@ -158,7 +163,12 @@ def compare_runs(workspace: Workspace, request: CompareRequest) -> ComparisonDoc
 def trend(workspace: Workspace, runs: Sequence[str]) -> TrendDoc:
     """`honestone.trend/1`: how the results changed over runs, in the order given."""
     with workspace.open_store() as store:
-        found = [_summary(workspace, store, name) for name in runs]
+        return trend_in(store, workspace, runs)
+
+
+def trend_in(store: Store, workspace: Workspace, runs: Sequence[str]) -> TrendDoc:
+    """The same in an open store."""
+    found = [_summary(workspace, store, name) for name in runs]
     notes = ["these runs were judged under different contracts; their figures do not mean the same"]
     return trend_document(found, notes=notes if len({run.contract for run in found}) > 1 else [])
 

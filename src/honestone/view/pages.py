@@ -1,0 +1,235 @@
+"""The addresses of the server, and what each shows. Nothing here writes, and nothing is shown that a command does not print."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import msgspec
+
+from honestone.app.records import RunRecord
+from honestone.app.run_list import UNFINISHED, ListedRun, verdict_of
+from honestone.core.errors import ContractMismatch, HonestoneError, StoreError
+from honestone.report.case_table import SORTS, CaseFilter
+from honestone.report.formats import draw
+from honestone.report.html_page import page_part
+from honestone.report.suite_html import comparison_html, table_html
+from honestone.report.view_html import (
+    ROWS,
+    PageOf,
+    RunLine,
+    case_html,
+    case_table_html,
+    runs_html,
+    said_html,
+    scorecard_html,
+    scorecards_html,
+    text_html,
+    trend_html,
+)
+from honestone.system.drawing import Style
+from honestone.view.reading import Viewer, require_suites, run_json
+
+HTML: Final = "text/html; charset=utf-8"
+JSON: Final = "application/json; charset=utf-8"
+
+_STATIC: Final = {
+    "style.css": "text/css; charset=utf-8",
+    "view.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+_LISTED: Final = 20
+"""Runs that `runs --json` lists where no number is given."""
+_KINDS: Final = ("eval", "suite", "table", "improve", "stages", "noise", "audit", "calibrate", "imported", "column")
+_LOOKS: Final = {"pass": "passed", "fail": "failed", "interrupted": "skipped", UNFINISHED: "skipped"}
+_REFUSED: Final = {
+    400: "This request cannot be read",
+    401: "This server asks for its token: open the address that `honestone view` printed",
+    403: "Another site asked for this",
+    404: "There is nothing at this address",
+    405: "This server only shows; it takes no such request",
+    421: "This server does not answer to that name",
+    500: "An error in honestone itself; the terminal of `honestone view` names it",
+}
+
+Query: TypeAlias = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    body: bytes
+    status: int = 200
+    kind: str = HTML
+
+
+class Pages:
+    """Every page of the server. Safe to use from several threads."""
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._viewer = viewer
+        run, name = "([0-9A-Za-z]+)", r"([a-z]+\.[a-z]+)"
+        self._routes: list[tuple[re.Pattern[str], Callable[..., Served]]] = [
+            (re.compile("/"), self._runs),
+            (re.compile(f"/static/{name}"), self._static),
+            (re.compile(f"/run/{run}"), self._run),
+            (re.compile(f"/run/{run}/case"), self._case),
+            (re.compile(f"/compare/{run}/{run}"), self._compare),
+            (re.compile("/compare"), self._compare_chosen),
+            (re.compile("/trend"), self._trend),
+            (re.compile("/api/runs"), self._runs_json),
+            (re.compile(f"/api/run/{run}"), self._run_json),
+            (re.compile(f"/api/compare/{run}/{run}"), self._compare_json),
+        ]
+
+    def answer(self, path: str, query: Query) -> Served:
+        """What an address shows; an error is a page too."""
+        for pattern, show in self._routes:
+            found = pattern.fullmatch(path)
+            if found is not None:
+                try:
+                    return show(query, *found.groups())
+                except HonestoneError as error:
+                    return _error(error)
+        return self.refused(404)
+
+    def refused(self, status: int) -> Served:
+        """A page without a word of what the store holds."""
+        words = _REFUSED.get(status, "This request is refused")
+        return _page(said_html(f"{status}: {words}", ()), status)
+
+    # -------------------------------------------------------------------------------------------------------- runs
+
+    def _runs(self, query: Query) -> Served:
+        asked = {name: query.get(name, "")[:300] for name in ("q", "kind", "result")}
+        pages = _page_of(query, 0)
+        found = self._viewer.runs(
+            kind=asked["kind"] or None,
+            verdict=asked["result"] or None,
+            words=asked["q"],
+            first=pages.first_row,
+            count=ROWS,
+        )
+        pages = PageOf(number=pages.number, total=found.total, query=_kept(query))
+        return _page(runs_html([_line(run) for run in found.runs], pages, _KINDS, asked))
+
+    def _runs_json(self, query: Query) -> Served:
+        found = self._viewer.runs(kind=None, verdict=None, words="", first=0, count=_LISTED)
+        return _json([run.to_plain() for run in found.runs])
+
+    # --------------------------------------------------------------------------------------------------- one run
+
+    def _run(self, query: Query, name: str) -> Served:
+        with self._viewer.run(name) as record:
+            match record.info.kind:
+                case "eval":
+                    return self._scorecards(record, query)
+                case "improve":
+                    return _page(record.improvement_page(served="improve"))
+                case "suite" | "column":
+                    return self._cases(record, query)
+                case "table":
+                    return _page(table_html(record.table(), served="table"))
+                case "stages":
+                    document = json.dumps(run_json(record, self._viewer.workspace), indent=1, ensure_ascii=False)
+                    return _page(text_html(f"Stages of {record.info.subject}", document, served="stages"))
+                case kind:
+                    text = draw(record.document(), "text", Style())
+                    return _page(text_html(f"{kind}: {record.info.subject}", text, served=kind))
+
+    def _scorecards(self, record: RunRecord, query: Query) -> Served:
+        number = _whole(query.get("artifact", ""))
+        if number is None:
+            documents = list(record.scorecards())
+            if len(documents) != 1:
+                return _page(scorecards_html(documents, record.info.id, served="eval"))
+        found = record.scorecard(number or 1)
+        return self.refused(404) if found is None else _page(scorecard_html(*found, served="scorecard"))
+
+    def _cases(self, record: RunRecord, query: Query) -> Served:
+        table = self._viewer.table(record)
+        asked = CaseFilter(
+            **{name: query.get(name, "")[:300] for name in ("status", "tag", "split", "criterion", "q")},
+            sort=query.get("sort", "") if query.get("sort") in SORTS else SORTS[0],
+        )
+        rows = table.chosen(asked)
+        pages = _page_of(query, len(rows))
+        shown = rows[pages.first_row : pages.first_row + ROWS]
+        return _page(case_table_html(table, shown, pages, asked))
+
+    def _case(self, query: Query, name: str) -> Served:
+        with self._viewer.run(name) as record:
+            require_suites(record)
+            case = self._viewer.case(record, query.get("id", ""))
+            if case is None:
+                return self.refused(404)
+            return _page(case_html(self._viewer.table(record).report, case, _whole(query.get("attempt", ""))))
+
+    def _run_json(self, query: Query, name: str) -> Served:
+        with self._viewer.run(name) as record:
+            return _json(run_json(record, self._viewer.workspace))
+
+    # ------------------------------------------------------------------------------------------------ several runs
+
+    def _compare(self, query: Query, before: str, after: str) -> Served:
+        return _page(comparison_html(self._viewer.compare(before, after), served="compare"))
+
+    def _compare_chosen(self, query: Query) -> Served:
+        """The same, chosen in the list of runs."""
+        return self._compare(query, query.get("a", ""), query.get("b", ""))
+
+    def _compare_json(self, query: Query, before: str, after: str) -> Served:
+        return _json(self._viewer.compare(before, after))
+
+    def _trend(self, query: Query) -> Served:
+        names = [name for name in query.get("run", "").split(",") if name]
+        return _page(trend_html(self._viewer.trend(names)))
+
+    def _static(self, query: Query, name: str) -> Served:
+        if name not in _STATIC:
+            return self.refused(404)
+        return Served(body=page_part(name).encode(), kind=_STATIC[name])
+
+
+def _page(text: str, status: int = 200) -> Served:
+    return Served(body=text.encode("utf-8", "backslashreplace"), status=status)
+
+
+def _json(document: object) -> Served:
+    values = msgspec.to_builtins(document, enc_hook=lambda raw: json.loads(bytes(raw)))
+    return Served(body=json.dumps(values, allow_nan=False).encode(), kind=JSON)
+
+
+def _error(error: HonestoneError) -> Served:
+    status = 409 if isinstance(error, ContractMismatch) else 404 if isinstance(error, StoreError) else 400
+    return _page(said_html(str(error).splitlines()[0], [*str(error).splitlines()[1:], error.hint or ""]), status)
+
+
+def _line(run: ListedRun) -> RunLine:
+    info, side = run.info, f" ({run.figures.side})" if run.figures.side else ""
+    verdict = verdict_of(info) or UNFINISHED
+    return RunLine(
+        id=info.id,
+        started=info.started[:16].replace("T", " "),
+        kind=info.kind,
+        subject=info.subject + side,
+        look=_LOOKS.get(verdict, "inconclusive"),
+        result=info.result or UNFINISHED,
+        words=run.words,
+    )
+
+
+def _page_of(query: Query, total: int) -> PageOf:
+    number = max(1, _whole(query.get("page", "")) or 1)
+    last = max(1, -(-total // ROWS))
+    return PageOf(number=min(number, last) if total else number, total=total, query=_kept(query))
+
+
+def _kept(query: Query) -> dict[str, str]:
+    return {name: value for name, value in query.items() if name != "page" and value}
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 8 else None

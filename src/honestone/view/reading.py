@@ -1,0 +1,194 @@
+"""What the server reads of a store: the runs by page, one run as documents, a few cases of many.
+
+Each thread has the store open for reading alone, and no transaction outlives a call. What was worked out of a run that has ended
+is kept: it cannot change.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from honestone.app.records import RunRecord
+from honestone.app.run_list import ListedRun, RunFigures, chosen_runs, figures_of_run, listed_run
+from honestone.app.suites.compare import CompareRequest, compare_in, trend_in
+from honestone.app.workspace import Workspace
+from honestone.core.errors import NoStoreError, UsageError
+from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced, SuiteStarted
+from honestone.core.suite.record import SuiteRecord
+from honestone.ports import RunInfo, Store
+from honestone.report.case_table import CaseTable, case_table
+from honestone.report.documents.suite import CaseDoc, ComparisonDoc, TrendDoc
+from honestone.report.suite import case_document
+
+_KEPT_TABLES: Final = 4
+_KEPT_FIGURES: Final = 2000
+
+Kept = TypeVar("Kept")
+
+
+class _Open(threading.local):
+    """The store of one thread, and which file it is."""
+
+    stack: ExitStack | None = None
+    store: Store | None = None
+    made: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsPage:
+    """`runs` of all that were asked for, `total`; `newest` is the id of the last run of the store, empty without one."""
+
+    runs: Sequence[ListedRun] = ()
+    total: int = 0
+    newest: str = ""
+
+
+class Viewer:
+    """Reads the store of a workspace, as it is at each call. Safe to use from several threads."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._open = _Open()
+        self._lock = threading.Lock()
+        self._figures: OrderedDict[str, RunFigures] = OrderedDict()
+        self._tables: OrderedDict[str, CaseTable] = OrderedDict()
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """Raises NoStoreError where no run was made yet."""
+        made = self._made_by()
+        if self._open.store is None or self._open.made != made:
+            self.close()
+            opened = ExitStack()
+            self._open.store = opened.enter_context(self.workspace.open_store(readonly=True))
+            self._open.stack, self._open.made = opened, made
+        yield self._open.store
+
+    def _made_by(self) -> tuple[int, int] | None:
+        """Which file the store is: a store that was removed and made again is another one."""
+        for path in self.workspace.store.glob("*.db"):
+            found = path.stat()
+            return (found.st_dev, found.st_ino)
+        return None
+
+    def close(self) -> None:
+        """Closes the store of this thread."""
+        stack = self._open.stack
+        self._open.stack = self._open.store = self._open.made = None
+        if stack is not None:
+            stack.close()
+
+    def runs(self, *, kind: str | None, verdict: str | None, words: str, first: int, count: int) -> RunsPage:
+        """`count` runs from the `first` on, newest first, of those that were asked for; an empty page without a store."""
+        try:
+            with self.store() as store:
+                every = store.runs()
+                chosen = [info for info in chosen_runs(every, kind, verdict) if words.lower() in _words(info)]
+                listed = [listed_run(info, every, self._figures_of(store)) for info in chosen[first : first + count]]
+                return RunsPage(runs=listed, total=len(chosen), newest=every[0].id if every else "")
+        except NoStoreError:
+            return RunsPage()
+
+    def _figures_of(self, store: Store) -> Callable[[str], RunFigures]:
+        finished = {info.id for info in store.runs() if info.finished is not None}
+
+        def figures(run: str) -> RunFigures:
+            if run not in finished:
+                return figures_of_run(store, run)
+            return self._keep(self._figures, run, _KEPT_FIGURES, lambda: figures_of_run(store, run))
+
+        return figures
+
+    @contextmanager
+    def run(self, name: str) -> Iterator[RunRecord]:
+        """A run by its id, the beginning of it, or `last`. Raises StoreError with near names."""
+        with self.store() as store:
+            yield RunRecord(store=store, info=store.find_run(name))
+
+    def table(self, record: RunRecord) -> CaseTable:
+        """A suite's run without its texts."""
+
+        def made() -> CaseTable:
+            report = record.suite_report()
+            return case_table(report.head, report.cases)
+
+        if record.info.finished is None:
+            return made()
+        return self._keep(self._tables, record.info.id, _KEPT_TABLES, made)
+
+    def case(self, record: RunRecord, id: str) -> CaseDoc | None:
+        """One case of a suite's run, with everything that is known of it."""
+        log = record.store.iter_events(record.info.id)
+        started = next(log)
+        assert isinstance(started, SuiteStarted)
+        found = SuiteRecord(started, run=record.info.id)
+        if id not in found.cases:
+            return None
+        for event in log:
+            if _case_of(event) == id:
+                found.add(event)
+        return case_document(found.cases[id], started.artifact)
+
+    def compare(self, before: str, after: str) -> ComparisonDoc:
+        """Raises StoreError for names that are not runs, ContractMismatch for runs that were judged differently."""
+        with self.store() as store:
+            sides = [store.find_run(name).id for name in (before, after)]
+            return compare_in(store, self.workspace, CompareRequest(baseline=sides[0], candidate=sides[1]))
+
+    def trend(self, names: Sequence[str]) -> TrendDoc:
+        """Raises StoreError for names that are not runs."""
+        with self.store() as store:
+            return trend_in(store, self.workspace, [store.find_run(name).id for name in names])
+
+    def _keep(self, kept: OrderedDict[str, Kept], key: str, most: int, make: Callable[[], Kept]) -> Kept:
+        with self._lock:
+            if key in kept:
+                kept.move_to_end(key)
+                return kept[key]
+        made = make()
+        with self._lock:
+            kept[key] = made
+            while len(kept) > most:
+                kept.popitem(last=False)
+        return made
+
+
+def run_json(record: RunRecord, workspace: Workspace) -> object:
+    """What `show --json` prints of a run: documents, or a list of them."""
+    match record.info.kind:
+        case "improve":
+            return record.improvement()[0]
+        case "stages":
+            from honestone.app.stages.files import StageFiles
+            from honestone.app.stages.run import recorded_pipeline
+
+            return recorded_pipeline(StageFiles.at(workspace), record.store, record.info.id).document
+        case "suite" | "column":
+            return record.suite_report().whole
+        case "table":
+            return record.table()
+        case "eval":
+            cards = list(record.scorecards())
+            return cards[0] if len(cards) == 1 else cards
+        case _:
+            return record.document()
+
+
+def require_suites(*records: RunRecord) -> None:
+    """Raises UsageError for a run that has no cases."""
+    for record in records:
+        if record.info.kind not in ("suite", "column", "table"):
+            raise UsageError(f"run {record.info.id} is of kind `{record.info.kind}`: it has no cases")
+
+
+def _case_of(event: Event) -> str | None:
+    return event.case if isinstance(event, OutputProduced | AttemptJudged | CasePassedBy) else None
+
+
+def _words(info: RunInfo) -> str:
+    return f"{info.id} {info.kind} {info.subject} {info.result or 'unfinished'}".lower()

@@ -1,0 +1,163 @@
+"""`honestone view`: a server on this machine for the pages of a store. Reading runs in threads, so that one slow page holds up no other."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from secrets import token_urlsafe
+from typing import Final
+
+from aiohttp import web
+
+from honestone.app.workspace import Workspace
+from honestone.core.errors import UsageError
+from honestone.view.access import HEADERS, Access, in_address, is_loopback
+from honestone.view.pages import Pages, Served
+from honestone.view.reading import Viewer
+
+PORT: Final = 7410
+_TRIED: Final = 100  # ports after the usual one
+_THREADS: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewOptions:
+    """`port` None is the usual one, or the next that is free; 0 is any. `names`: further names that the server answers to."""
+
+    host: str = "127.0.0.1"
+    port: int | None = None
+    names: tuple[str, ...] = ()
+    needs_token: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where the server is; `url` holds the token."""
+
+    url: str
+    host: str
+    port: int
+    token: str | None
+
+
+def serve(workspace: Workspace, options: ViewOptions, said: Callable[[Address], None]) -> None:
+    """Serves until it is interrupted. `said` is called once it can be reached.
+
+    Raises UsageError for an address that cannot be used, and for one beyond this machine without a token.
+    """
+    if not options.needs_token and not is_loopback(options.host):
+        raise UsageError(
+            f"--no-token with --host {options.host}: anybody in the network could read the store without a token",
+            hint="leave --no-token out, or serve on 127.0.0.1 and reach it through ssh -L",
+        )
+    listening = _listen(options)
+    port = int(listening.getsockname()[1])
+    token = token_urlsafe(24) if options.needs_token else None
+    access = Access(token=token, port=port, names=(options.host, *options.names))
+    base = f"http://{in_address(_reached(options.host))}:{port}/"
+    address = Address(url=base if token is None else f"{base}?token={token}", host=options.host, port=port, token=token)
+    asyncio.run(_run(Pages(Viewer(workspace)), access, listening, lambda: said(address)))
+
+
+def _reached(host: str) -> str:
+    """Every address of this machine is none that a browser can open."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+
+
+def _listen(options: ViewOptions) -> socket.socket:
+    first = PORT if options.port is None else options.port
+    for port in range(first, first + (_TRIED if options.port is None else 1)):
+        try:
+            return _bound(options.host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise UsageError(f"cannot listen on {options.host}:{port}: {error.strerror or error}") from None
+    raise UsageError(f"port {first} is in use", hint="name another one with --port, or leave --port out")
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, place = socket.getaddrinfo(
+        host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(place)
+        made.listen(128)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+async def _run(pages: Pages, access: Access, listening: socket.socket, ready: Callable[[], None]) -> None:
+    stopped = asyncio.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError, RuntimeError):
+            asyncio.get_running_loop().add_signal_handler(name, stopped.set)
+    runner = web.AppRunner(application(pages, access), access_log=None, shutdown_timeout=1)
+    await runner.setup()
+    await web.SockSite(runner, listening).start()
+    ready()
+    try:
+        await stopped.wait()
+    finally:
+        await runner.cleanup()
+
+
+def application(pages: Pages, access: Access) -> web.Application:
+    """The server without its socket."""
+    threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="view")
+
+    async def answer(request: web.Request) -> web.Response:
+        query = {name: value for name, value in request.query.items() if name != "token"}
+        found = await asyncio.get_running_loop().run_in_executor(threads, pages.answer, request.path, query)
+        return _response(found)
+
+    @web.middleware
+    async def guard(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        named = request.query.get("token", "")
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        refused = access.refusal(request.method, headers, request.cookies, named)
+        if refused is not None:
+            return _response(pages.refused(refused))
+        if access.is_token(named):
+            return _without_token(request, access, named)
+        try:
+            return await handler(request)
+        except web.HTTPException as error:
+            return _response(pages.refused(error.status))
+        except Exception as error:
+            print(f"internal error: {type(error).__name__}: {str(error).splitlines()[:1]}", file=sys.stderr)
+            return _response(pages.refused(500))
+
+    async def close(_: web.Application) -> None:
+        threads.shutdown(wait=False, cancel_futures=True)
+
+    made = web.Application(middlewares=[guard], client_max_size=0)
+    made.router.add_get("/{path:.*}", answer)
+    made.on_cleanup.append(close)
+    return made
+
+
+def _without_token(request: web.Request, access: Access, token: str) -> web.Response:
+    """The token leaves the address for a cookie, so that it is in no history and no link that is shared."""
+    query = "&".join(part for part in request.rel_url.raw_query_string.split("&") if not part.startswith("token="))
+    # Never `//host`, which a browser takes for another server.
+    place = "/" + request.rel_url.raw_path.lstrip("/") + (f"?{query}" if query else "")
+    answer = web.Response(status=303, headers={**HEADERS, "Location": place})
+    answer.set_cookie(access.cookie, token, httponly=True, samesite="Strict", path="/")
+    return answer
+
+
+def _response(answer: Served) -> web.Response:
+    return web.Response(status=answer.status, body=answer.body, headers={**HEADERS, "Content-Type": answer.kind})
