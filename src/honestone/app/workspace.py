@@ -84,7 +84,10 @@ class Workspace:
 
         Raises UsageError for what is out of bounds.
         """
-        return self.named / named if self.bounds is None else self.bounds.require(self.named / named)
+        if self.bounds is not None:
+            return self.bounds.require(self.named / named)
+        # Joining paths is a tenth of what looking at a small file costs, and most are named from the current folder.
+        return named if isinstance(named, Path) and not self.named.parts else self.named / named
 
     @property
     def allows_commands(self) -> bool:

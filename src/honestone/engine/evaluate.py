@@ -316,7 +316,9 @@ class Evaluation:
 
     def _load_text(self, path: Path) -> Version:
         found = self.looked_at.pop(path, None)
-        return found.version if found else load_file(self.base / path, max_bytes=self.max_bytes)
+        if found:
+            return found.version
+        return load_file(self.base / path if self.base.parts else path, max_bytes=self.max_bytes)
 
     def judge_texts(self, texts: TextEvaluator, paths: Sequence[Path]) -> Iterator[JudgedArtifact]:
         """The same where none is a folder and `texts` judge."""
