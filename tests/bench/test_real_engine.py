@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -81,11 +82,16 @@ class Engine:
         self.store = SqliteStore(folder / "store")
         self.policy = Remembering(cell)
         self.worker = ScriptedWorker(self.edit)
+        self.looks = Counter[tuple[str, int]]()
 
     def look(self, judge: str, question: Question) -> Any:
         every = self.cell.world.panel + self.cell.world.holdout
         version = version_in(question.artifact.version.text)
-        ballot = self.simulation.ballot(judge, version, question.draw // every)
+        look = question.draw // every
+        if judge in self.cell.world.heldout_judges:  # Its question stays the same: only a call that failed is repeated.
+            look = self.looks[judge, version]
+            self.looks[judge, version] += 1
+        ballot = self.simulation.ballot(judge, version, look)
         if not ballot.marks:
             return CallFailed("simulated: no reply")
         return {key: mark.answer for key, mark in ballot.marks.items()}
