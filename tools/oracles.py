@@ -30,6 +30,8 @@ def main() -> None:
     _write("agreement", [{"columns": columns, **_figures(columns)} for columns in tables])
     _write("calibration", [_calibration(random.Random(seed)) for seed in range(30)])
     _write("distributions", _distributions(random.Random(0)))
+    _write("binomial", _binomial())
+    _write("bootstrap", _bootstrap())
 
 
 def _write(name: str, values: Any) -> None:
@@ -142,6 +144,36 @@ def _distributions(draw: random.Random) -> list[dict[str, float]]:
                 "f_quantile": float(stats.f.ppf(p, a, b)),
             }
         )
+    return found
+
+
+def _binomial() -> dict[str, Any]:
+    """The two-sided test by its smaller and larger count, and Wilson's interval by successes and further trials, all of them."""
+    return {
+        "sign": [[float(stats.binomtest(a, a + b).pvalue) if b else 1.0 for a in range(b + 1)] for b in range(61)],
+        "wilson": [[_wilson(passed, passed + more) for more in range(1, 51)] for passed in range(51)],
+    }
+
+
+def _wilson(passed: int, of: int) -> list[float]:
+    low, high = stats.binomtest(passed, of).proportion_ci(method="wilson")
+    return [round(float(low), 12), round(float(high), 12)]
+
+
+def _bootstrap() -> list[dict[str, Any]]:
+    """Percentile intervals of the mean of numbers in hundredths."""
+    made = np.random.default_rng(5)
+    found = []
+    for size in (8, 30, 120):
+        hundredths = [int(x) for x in made.integers(-60, 90, size=size)]
+        interval = stats.bootstrap(
+            (np.array(hundredths) / 100,),
+            np.mean,
+            method="percentile",
+            n_resamples=20_000,
+            rng=np.random.default_rng(1),
+        ).confidence_interval
+        found.append({"hundredths": hundredths, "low": float(interval.low), "high": float(interval.high)})
     return found
 
 

@@ -1,4 +1,4 @@
-"""A person's desk: a private folder and home, and the installed `honestone` run as a process of its own.
+"""A person's desk: a private folder and home, and `honestone` run as a process of its own (`tools/warm.py`).
 
 Judges and workers are real programs, written here as small Python files that log every call.
 """
@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-HONESTONE = str(Path(sys.executable).with_name("honestone"))
+import warm
+from warm import HONESTONE
+
 PYTHON = f"{sys.executable} -I -S"
 
 RUBRIC = """\
@@ -153,9 +155,10 @@ class Desk:
         timeout: float = 600,
         stdin: str = "",
     ) -> Result:
-        """The installed command, to its end."""
+        """The command, to its end: the installed one where something has to hold before or around its process."""
+        command = HONESTONE if prefix or before else warm.command()
         ended = subprocess.run(
-            [*(prefix or []), HONESTONE, *(os.fspath(arg) for arg in args)],
+            [*(prefix or []), command, *(os.fspath(arg) for arg in args)],
             cwd=cwd or self.folder,
             env={**self.env, **(env or {})},
             input=stdin.encode(),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,8 +22,8 @@ from honestone.core.suite.comparison import (
     sign_test,
 )
 
-numpy = pytest.importorskip("numpy", reason="numpy is one of the tools of `make setup`")
-stats = pytest.importorskip("scipy.stats", reason="scipy is one of the tools of `make setup`")
+ORACLES = Path(__file__).parent.parent / "oracles"
+"""What scipy said (`tools/oracles.py`)."""
 
 P, F = CaseSide(status=Status.PASSED, score=Fraction(1)), CaseSide(status=Status.FAILED, score=Fraction(0))
 E, S = CaseSide(status=Status.TARGET_ERROR), CaseSide(status=Status.SKIPPED)
@@ -81,28 +83,22 @@ def test_runs_without_a_common_case_show_nothing() -> None:
     assert judge_comparison(found, BASELINE_GATES).outcome == "inconclusive"
 
 
-@given(st.integers(0, 60), st.integers(0, 60))
-def test_the_sign_test_is_scipys(wins: int, losses: int) -> None:
-    """Exact and two-sided."""
-    if wins + losses == 0:
-        assert sign_test(0, 0) == 1
-    else:
-        assert sign_test(wins, losses) == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, rel=1e-9)
+def test_the_sign_test_is_scipys() -> None:
+    """Exact and two-sided, for every pair of up to 60 wins and losses; 1 where there are none."""
+    theirs = json.loads((ORACLES / "binomial.json").read_text())["sign"]
+    for wins in range(61):
+        for losses in range(61):
+            known = theirs[max(wins, losses)][min(wins, losses)]
+            assert sign_test(wins, losses) == pytest.approx(known, rel=1e-9), (wins, losses)
 
 
 def test_the_bootstrap_agrees_with_scipys() -> None:
     """Percentile intervals of the mean of paired differences, within the noise of 2,000 samples."""
-    made = numpy.random.default_rng(5)
-    for size in (8, 30, 120):
-        numbers = [Fraction(int(x), 100) for x in made.integers(-60, 90, size=size)]
-        low, high = bootstrap(numbers)
-        floats = numpy.array([float(x) for x in numbers])
-        theirs = stats.bootstrap(
-            (floats,), numpy.mean, method="percentile", n_resamples=20_000, rng=numpy.random.default_rng(1)
-        ).confidence_interval
-        width = theirs.high - theirs.low
-        assert abs(float(low) - theirs.low) < 0.08 * width
-        assert abs(float(high) - theirs.high) < 0.08 * width
+    for theirs in json.loads((ORACLES / "bootstrap.json").read_text()):
+        low, high = bootstrap([Fraction(x, 100) for x in theirs["hundredths"]])
+        width = theirs["high"] - theirs["low"]
+        assert abs(float(low) - theirs["low"]) < 0.08 * width
+        assert abs(float(high) - theirs["high"]) < 0.08 * width
 
 
 @given(st.lists(st.fractions(-1, 1, max_denominator=100), min_size=1, max_size=40))

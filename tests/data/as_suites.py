@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
+import statistics
 import subprocess
-import sys
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeAlias
 
-HONESTONE = str(Path(sys.executable).with_name("honestone"))
+import warm
 
 Answer: TypeAlias = int | bool | None
 Answers: TypeAlias = Mapping[str, Answer]
@@ -120,7 +123,7 @@ class Evaluator:
         (self.folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
     def run(self, *judges: str, options: Sequence[str] = ()) -> Report:
-        """The suite through the installed command. The recorded figures are those of the judges that answered: quorum 1."""
+        """The suite through the command. The recorded figures are those of the judges that answered: quorum 1."""
         named = [word for judge in judges for word in ("--judge", judge)]
         named += ["--quorum", "1"] if judges else []
         return self._command("eval", "suite.json", "--target", "record:outputs.jsonl", *named, *options)
@@ -131,7 +134,7 @@ class Evaluator:
 
     def _command(self, *words: str) -> Report:
         ended = subprocess.run(
-            [HONESTONE, *words, "--json"],
+            [warm.command(), *words, "--json"],
             cwd=self.folder,
             env={"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.folder), "LANG": "C.UTF-8"},
             stdin=subprocess.DEVNULL,
@@ -193,6 +196,25 @@ def alpha(units: Iterable[Sequence[Any]], *, power: int = 0) -> float:
     )
     by_chance = sum(_far(a, b, power) * x * y for a, x in total.items() for b, y in total.items()) / (n - 1)
     return 1 - seen / by_chance
+
+
+def kendall_tau_b(said: Sequence[float], right: Sequence[float]) -> float:
+    """Over all pairs of places, by the definition, with ties on both sides taken out of what could agree."""
+    signs = [
+        ((a > c) - (a < c), (b > d) - (b < d)) for (a, b), (c, d) in combinations(zip(said, right, strict=True), 2)
+    ]
+    apart = [sum(sign[at] != 0 for sign in signs) for at in (0, 1)]
+    return sum(one * other for one, other in signs) / math.sqrt(apart[0] * apart[1])
+
+
+def spearman(said: Sequence[float], right: Sequence[float]) -> float:
+    """The correlation of ranks; who is tied shares the mean of the places."""
+    return statistics.correlation(_ranks(said), _ranks(right))
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    ordered = sorted(values)
+    return [(bisect_left(ordered, value) + bisect_right(ordered, value) + 1) / 2 for value in values]
 
 
 def fleiss(units: Sequence[Sequence[Any]]) -> float:

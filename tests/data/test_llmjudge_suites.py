@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from as_suites import Evaluator, Report, alpha, both, fleiss, kappa, scale, share_equal
-from scipy.stats import kendalltau, spearmanr
+from as_suites import Evaluator, Report, alpha, both, fleiss, kappa, kendall_tau_b, scale, share_equal, spearman
 
 CRITERION = {"id": "relevance", "requirement": "The passage answers the query", "anchors": scale(0, 3)}
 PERSON = "human"
@@ -71,8 +70,8 @@ def figures(pairs: list[tuple[int, int]]) -> dict[str, float]:
         "kappa_quadratic": kappa(pairs, power=2),
         "alpha_nominal": alpha(pairs),
         "alpha_interval": alpha(pairs, power=2),
-        "kendall_tau_b": kendalltau(said, right).statistic,
-        "spearman": spearmanr(said, right).statistic,
+        "kendall_tau_b": kendall_tau_b(said, right),
+        "spearman": spearman(said, right),
         "mae": statistics.fmean(abs(a - b) for a, b in pairs),
     }
 
@@ -117,8 +116,8 @@ def test_the_panel(report: Report, person: dict[str, int], models: list[str], ex
     unrounded = both(means, person)
     said, right = zip(*unrounded, strict=True)
     found = {
-        "spearman": spearmanr([round(mean, 9) for mean in said], right).statistic,
-        "kendall_tau_b": kendalltau([round(mean, 9) for mean in said], right).statistic,
+        "spearman": spearman([round(mean, 9) for mean in said], right),
+        "kendall_tau_b": kendall_tau_b([round(mean, 9) for mean in said], right),
         "pearson": statistics.correlation(said, right),
         "mae": statistics.fmean(abs(a - b) for a, b in unrounded),
     }
