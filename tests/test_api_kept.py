@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import honestone
-from honestone.app.kept import MOST, close_all, idle
+from honestone.app.between_calls import MOST, close_all, idle
 from honestone.core.errors import Interrupted
 from honestone.testing import ScriptedJudge
 

@@ -22,12 +22,12 @@ from typing import Literal, ParamSpec, TypeVar, Unpack
 import msgspec
 
 from honestone.app import given
+from honestone.app.between_calls import keeping_open
 from honestone.app.evaluate import Evaluated, EvaluateRequest, evaluate_all, evaluate_one, require_pass
 from honestone.app.given import GivenRubric, GivenSuite, Judges, Targets, Text
 from honestone.app.improve import ImprovementResult
 from honestone.app.improve import improve as improve_artifact
 from honestone.app.judging_options import JudgingKeywords, JudgingOptions
-from honestone.app.kept import keeping_open
 from honestone.app.loop import ImprovementRequest, beside_a_loop, outside_a_loop
 from honestone.app.quiet import Quiet
 from honestone.app.stages.files import StageFiles

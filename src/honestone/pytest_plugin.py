@@ -129,9 +129,9 @@ class Honestone:
         """
         __tracebackhide__ = True
         from honestone.app import given
+        from honestone.app.between_calls import keeping_open
         from honestone.app.evaluate import EvaluateRequest, evaluate_one, require_pass
         from honestone.app.judging_options import JudgingOptions
-        from honestone.app.kept import keeping_open
         from honestone.app.loop import outside_a_loop
         from honestone.app.quiet import Quiet
         from honestone.app.workspace import Workspace

@@ -14,8 +14,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from honestone.adapters.registry import make_target
+from honestone.app.between_calls import KEPT
 from honestone.app.judging_options import JudgingOptions, make_context, make_panel, refuse_too_big
-from honestone.app.kept import KEPT
 from honestone.app.known_noise import noise_on_record
 from honestone.app.loop import each_interruptibly, run_interruptibly
 from honestone.app.results import DocumentResult

@@ -20,8 +20,8 @@ from typing import Final, Generic, TypeVar
 
 from honestone.adapters.functions import HOME, in_thread
 from honestone.adapters.registry import WORKER_TIMEOUT, AdapterContext, make_worker
+from honestone.app.between_calls import KEPT
 from honestone.app.judging_options import EFFORTS, JudgingOptions, limit, make_context, max_bytes
-from honestone.app.kept import KEPT
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Entry, Version
 from honestone.core.contract import differences, digest_json
