@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -149,4 +152,23 @@ def test_who_is_killed_takes_the_command_with_it(folder: Path) -> None:
         assert process.poll() is None, process.communicate()
     process.kill()
     process.communicate(timeout=600)
+    assert run(warm.command(), folder, "--version")[0] == 0
+
+
+def test_a_fork_of_the_tests_that_ends_leaves_the_server_to_the_others(folder: Path) -> None:
+    """The attacks fork the tests' process, and end the fork as a program ends."""
+    warm.command()
+    child = os.fork()
+    if child == 0:
+        try:
+            atexit._run_exitfuncs()
+        finally:
+            os._exit(7)
+    end = time.monotonic() + 60
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < end:
+        time.sleep(0.01)
+    if ended[0] == 0:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(ended[1]) == 7
     assert run(warm.command(), folder, "--version")[0] == 0

@@ -64,15 +64,16 @@ def command() -> str:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
-    atexit.register(_stop, server, folder)
+    atexit.register(_stop, server, folder, os.getpid())
     if server.stdout is None or server.stdout.readline() != b"ready\n":
         raise RuntimeError("tools/warm.py: the server did not start")
     return str(script)
 
 
-def _stop(server: subprocess.Popen[bytes], folder: Path) -> None:
-    server.communicate()
-    shutil.rmtree(folder, ignore_errors=True)
+def _stop(server: subprocess.Popen[bytes], folder: Path, owner: int) -> None:
+    if os.getpid() == owner:  # A fork that ends has the server in its list, but others still need it.
+        server.communicate()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 # --------------------------------------------------------------------------------------------------------- the server
