@@ -279,7 +279,7 @@ _CONTRAST = """
 
 
 def test_two_thousand_cases_can_be_used(page: Any) -> None:
-    """Sorting, searching and opening work on many cases."""
+    """Sorting, searching and opening work on many cases; of so many the texts of those that did not pass are there."""
     cases = [
         samples.case(f"c{n}", "passed" if n % 3 else "failed", float(n % 101), output=f"word{n} " * 50)
         for n in range(2000)
@@ -289,11 +289,11 @@ def test_two_thousand_cases_can_be_used(page: Any) -> None:
     head(browser, "Score")
     assert browser.run("document.querySelector('tbody[data-is]').dataset.score") == "100"
     browser.run(
-        "(() => { const s = document.getElementById('search'); s.value = 'word1234'; s.dispatchEvent(new Event('input')); })()"
+        "(() => { const s = document.getElementById('search'); s.value = 'word1233'; s.dispatchEvent(new Event('input')); })()"
     )
-    browser.until(lambda: browser.run(NAMES) == ["c1234"])
+    browser.until(lambda: browser.run(NAMES) == ["c1233"])
     browser.run("document.querySelector('tbody:not([hidden]) a.open').click()")
-    assert browser.run(OPENED) == ["c1234"]
+    assert browser.run(OPENED) == ["c1233"]
 
 
 def test_without_a_script_everything_is_there(tmp_path: Path) -> None:
