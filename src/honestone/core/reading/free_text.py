@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from honestone.core.reading.json_text import (
+    ENCODED,
     Scan,
     Unusable,
     around_repairs,
     clean_text,
+    decoded_once,
     doubled_keys,
     objects_in,
     outside,
@@ -101,14 +103,15 @@ _NO: Final = frozenset(["no", "n", "false", "fail", "failed", "fails", "unmet", 
 
 
 def prepared(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text without thinking and odd white space, and what was dropped."""
+    """The text without thinking, odd white space and a string around its JSON, and what was overlooked."""
     # Some servers swallow the opening tag: what is before a lonely closing one is thinking as well.
     text = text.replace("\ufeff", "").replace("\xa0", " ").replace("\r\n", "\n")
     body, thought = without_thinking(text)
     lonely = _LONELY_CLOSING.search(body)
     if lonely and "<think" not in body[: lonely.start()].lower() and body[lonely.end() :].strip():
         body, thought = body[lonely.end() :], True
-    return body, ("a thinking block",) if thought else ()
+    body, encoded = decoded_once(body)
+    return body, (*(("a thinking block",) if thought else ()), *((ENCODED,) if encoded else ()))
 
 
 _LONELY_CLOSING = re.compile(r"^[ \t]*</think(?:ing)?>[ \t]*$", re.IGNORECASE | re.MULTILINE)
@@ -480,9 +483,18 @@ _BETTER = _pattern("better")
 _SIDE = _pattern("side")
 
 
-# A first or last line that is nothing but a name is a verdict; with a colon it is a heading over something else.
-_ONLY_NAME_FIRST = re.compile(r"[^\w«»]*«([AB])»[^\w«»:\n]*(?:\n|$)")
-_ONLY_NAME_LAST = re.compile(r"(?:\n|^)[^\w«»\n]*«([AB])»[^\w«»:\n]*\Z")
+# A first or last line that is nothing but a name is a verdict; with a colon it is a heading over something else. The name may
+# have a remark in brackets, such as a reason or its number.
+_REMARK = r"(?:[^\w«»:\n(]*+(?P<remark>\((?:[^()\n]|\([^()\n]*+\))*+\)|«[AB]»))?+"
+_ONLY_NAME_FIRST = re.compile(rf"[^\w«»]*«([AB])»{_REMARK}[^\w«»:\n]*(?:\n|$)")
+_ONLY_NAME_LAST = re.compile(rf"(?:\n|^)[^\w«»\n]*«([AB])»{_REMARK}[^\w«»:\n]*\Z")
+_REMARK_AFTER = re.compile(_REMARK)
+_NUMBER_OF_SIDE: Final = {"1": "a", "2": "b", "«A»": "a", "«B»": "b"}
+_THE_OTHER = _pattern("the_other")
+_REASON = _pattern("reason")
+_AGAINST = _pattern("against")
+_FAULT = _pattern("fault")
+_DENIES = _pattern("denies_one")
 
 
 _OR_AFTER = re.compile(r"[ \t]*(?:or|/)[ \t]*«")
@@ -509,14 +521,18 @@ def _spoken_preferences(text: str) -> Iterator[_Claim]:
     plain = _plain_words(text)
     yield from _bracketed_preferences(plain)
     named = _MENTION.sub(_mention, plain)
-    if letter := re.fullmatch(r"\W*([ab])\W*", plain, re.IGNORECASE):
+    if letter := re.fullmatch(r"[^\w?]*([ab])[^\w?]*", plain, re.IGNORECASE):
         named = f"«{letter[1].upper()}»"
     for bare in (_ONLY_NAME_FIRST.match(named), _ONLY_NAME_LAST.search(named)):
         if bare:
-            yield _Claim(_side(bare[1]), STATED)
+            yield _remarked(_side(bare[1]), STATED, bare["remark"])
     for match in _statements(_PAIR_LABELLED, named):
         if _is_own(_sentence_before(named, match.start())):
-            yield _Claim(_side(match[2]) if match[2] else "tie", FINAL if match[1] else STATED)
+            rank = FINAL if match[1] else STATED
+            remark = _REMARK_AFTER.match(named, match.end())
+            # Only a number that contradicts takes a label back: its remark needs not say why.
+            aside = remark["remark"] if remark and _number_of(remark["remark"]) else None
+            yield _remarked(_side(match[2]), rank, aside) if match[2] else _Claim("tie", rank)
     sides: list[_Claim] = []
     others: list[_Claim] = []
     for sentence in _sentences(named):
@@ -531,6 +547,28 @@ def _spoken_preferences(text: str) -> Iterator[_Claim]:
     # "Both are equally good, but (a) is better" ends with a side; a tie said last takes the side back.
     yield from sides
     yield from others
+
+
+def _number_of(remark: str | None) -> str | None:
+    return _NUMBER_OF_SIDE.get((remark or "").strip("() \t.*#"))
+
+
+def _remarked(side: str, rank: int, remark: str | None) -> _Claim:
+    """A name and its remark: the same side once more, or a reason for it. Any other remark may take the name back."""
+    if remark is None or _number_of(remark) == side:
+        return _Claim(side, rank)
+    other = "«b»" if side == "a" else "«a»"
+    words = _THE_OTHER.sub(other, remark.strip("() \t").casefold())
+    own, _, rest = words.partition(other)
+    fits = (not own and _finds_fault(rest)) or (_REASON.match(words) and not _FAULT.search(own))
+    if fits and not _AGAINST.search(words) and all(claim.value == side for claim in _preferred_in(words.upper())):
+        return _Claim(side, rank)
+    return _Claim(None, rank, "the remark behind the name does not support it")
+
+
+def _finds_fault(words: str) -> bool:
+    """Either a fault by its name or something that is denied; a fault that is denied is none."""
+    return bool(_FAULT.search(words)) != bool(_DENIES.search(words))
 
 
 def _mention(match: re.Match[str]) -> str:

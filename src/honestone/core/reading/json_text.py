@@ -618,6 +618,60 @@ def without_thinking(text: str) -> tuple[str, bool]:
 
 _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 
+# An object whose quotation marks or line breaks are escaped, as in a string that holds it, and what of the string is before it.
+_HELD_OBJECT = re.compile(r"""\{(?:\\[nrt]|\s*+\\["'])""")
+_STRING_BEFORE = re.compile(r"""(?<!\\)(["'])(?:\s|\\[nrt]){0,50}\Z""")
+_REST_OF_LINE = re.compile(r"[ \t]*[.;]?[ \t]*(?:\n|\Z)")
+# All words that may introduce the judge's own reply. A speaker, or "contains", makes it somebody else's.
+_OWN_LABEL = re.compile(
+    r"""\W*(?:(?:here|below|this|that|so|therefore|thus|is|are|the|a|my|our|own|final|overall|requested|encoded|as|in|string|format
+    |object|json|result|verdict|scores?|rating|grade|evaluation|assessment|judge?ment|decision|checklist|reply
+    |(?<!the[ ])(?:output|response|answers?))\b[^\w\n"]*)+[:=]\W*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+ENCODED: Final = "JSON encoded twice"
+
+
+def decoded_once(text: str) -> tuple[str, bool]:
+    """The text with the object that its JSON string holds in the string's place, and whether there was such a string.
+
+    Words in quotation marks may be a quotation, so the string has to be the whole reply, follow a label that only names the
+    judge's own verdict, or be in a code fence of its own. Where more than white space follows it, a label or a fence is needed.
+    """
+    held = _HELD_OBJECT.search(text)
+    if held is None:
+        return text, False
+    opening = _STRING_BEFORE.search(text, max(0, held.start() - 100), held.start())
+    start, mark = (opening.start(), opening[1]) if opening else (held.start(), "")
+    end = _end_of_string(text, start, mark)
+    if end is None or not _REST_OF_LINE.match(text, end) or not _is_own_string(text[:start], text[end:]):
+        return text, False
+    try:
+        # Read as any damaged string is: raw line breaks do no harm.
+        inside, _ = _Tolerant(text[start:end] if mark else f'"{text[start:end]}"')._string(0)
+    except _Open:
+        return text, False
+    return text[:start] + inside + text[end:], True
+
+
+def _end_of_string(text: str, start: int, mark: str) -> int | None:
+    if mark:
+        whole = (_DOUBLE if mark == '"' else _SINGLE).match(text, start)
+        return whole.end() if whole and whole[1].rstrip(" \t\r\n\\nrt").endswith("}") else None
+    end = text.rfind("}") + 1
+    return end if end and _DOUBLE.fullmatch(f'"{text[start:end]}"') else None
+
+
+def _is_own_string(before: str, after: str) -> bool:
+    lines = [line for line in before.split("\n") if line.strip()]
+    is_fenced = bool(lines and _FENCE_LINE.fullmatch(lines[-1]))
+    said = lines[-2:-1] if is_fenced else lines[-1:]
+    if said and said[0].rstrip("*_ \t").endswith((":", "=")):
+        return bool(_OWN_LABEL.fullmatch(said[0]))
+    return is_fenced or not (said or after.strip(" \t\r\n.;"))
+
 
 def around_repairs(text: str, found: FoundObject) -> Iterable[str]:
     """What is around the chosen object and was overlooked."""

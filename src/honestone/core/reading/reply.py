@@ -13,11 +13,13 @@ from typing import TypeAlias
 
 from honestone.core.ballot import Mark, Reading, answer_problem
 from honestone.core.reading.json_text import (
+    ENCODED,
     FoundObject,
     Scan,
     Unusable,
     around_repairs,
     clean_text,
+    decoded_once,
     doubled_keys,
     object_of,
     objects_in,
@@ -66,13 +68,15 @@ def read_numbered(
 ) -> ReplyReading:
     """`{"token": ..., "answers": {"1": ..., ...}}`: the one object with the token, each of its answers read."""
     body, thought = without_thinking(text)
+    body, encoded = (body, False) if cut else decoded_once(body)
     try:
         found, reading = _choose(
             body, objects_in(body, lenient=not cut), token, lambda value: _read_object(value, numbers, read_answer), cut
         )
     except _Unreadable as error:
         return ReplyReading(errors=dict.fromkeys(numbers, error.why), problems=(error.why,))
-    around = (*(("a thinking block",) if thought else ()), *around_repairs(body, found), *found.repairs)
+    dropped = [what for what, is_there in (("a thinking block", thought), (ENCODED, encoded)) if is_there]
+    around = (*dropped, *around_repairs(body, found), *found.repairs)
     return replace(reading, repairs=(*around, *reading.repairs)) if around else reading
 
 
