@@ -32,5 +32,5 @@ def test_it_is_refused_for_what_has_everything(judged: Desk) -> None:
     for asked in (["--all"], ["--all", "--json"], ["--all", "--format", "csv"]):
         refused = judged.run("show", *asked)
         assert refused.is_refusal
-        assert "--all is for the HTML page of a suite's run" in refused.err
+        assert "--all is for the HTML page of a suite or of many artifacts" in refused.err
         assert "honestone show RUN --format html --all" in refused.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -40,13 +41,15 @@ class RunRecord:
         for document in judged_documents(self.store, self.info.id):
             yield document if noise is None else replace(document, noise=noise)
 
+    def judged_texts(self) -> Iterator[tuple[ScorecardDoc, str | None]]:
+        """Every artifact with the text that its quotes are from; None where the record does not hold it."""
+        for document in self.scorecards():
+            output = document.output if isinstance(document.output, str) else None
+            yield document, text_of(self.store, document.artifact.digest) if output is None else output
+
     def scorecard(self, number: int) -> tuple[ScorecardDoc, str | None] | None:
-        """The artifact of that number, 1 on, with the text that its quotes are from; None where there is none."""
-        for at, document in enumerate(self.scorecards(), 1):
-            if at == number:
-                output = document.output if isinstance(document.output, str) else None
-                return document, text_of(self.store, document.artifact.digest) if output is None else output
-        return None
+        """The artifact of that number, 1 on; None where there is none."""
+        return next(islice(self.judged_texts(), number - 1, None), None) if number > 0 else None
 
     def suite_report(self) -> SuiteReport:
         from honestone.app.known_noise import noise_of_cases

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,6 +20,9 @@ from honestone.report.documents import KINDS, json_schema, plain
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.formats import draw
 from honestone.system.drawing import Style, line
+
+if TYPE_CHECKING:
+    from honestone.app.stages.run import PipelineRun
 
 
 @click.group(
@@ -89,7 +93,10 @@ class _Format(click.Choice[str]):
     "--version", "version", metavar="N", help="Print that version of the artifact: a round, 0, `best` or `original`."
 )
 @click.option(
-    "--all", "has_all", is_flag=True, help="HTML of over 1,000 cases: the passed ones with their texts and answers too."
+    "--all",
+    "has_all",
+    is_flag=True,
+    help="HTML of over 1,000 cases or artifacts: the passed ones with their texts and answers too.",
 )
 @click.option("--schema", type=click.Choice(KINDS), help="Print the JSON Schema of a document of that kind instead.")
 @shared.json_option
@@ -103,8 +110,13 @@ def show(run: str, form: str, version: str | None, has_all: bool, schema: str | 
         return 0
     form = "json" if as_json else form
     with open_run(here(), run) as record:
-        if has_all:
-            _show_all_of_a_suite(record, form)
+        if has_all and (form != "html" or record.info.kind not in ("suite", "column", "eval")):
+            raise UsageError(
+                "--all is for the HTML page of a suite or of many artifacts; everything else has all of it",
+                hint="honestone show RUN --format html --all",
+            )
+        if form == "html" and version is None:
+            _show_page(record, has_all=has_all)
         elif record.info.kind == "improve":
             _show_improvement(record, form, version)
         elif record.info.kind == "stages":
@@ -114,8 +126,6 @@ def show(run: str, form: str, version: str | None, has_all: bool, schema: str | 
             write(dump(plain(document)) + "\n" if form == "json" else draw(document, form, Style()))
         elif version is not None or form == "diff":
             raise UsageError(f"run {record.info.id} is an eval: it has no versions of its own")
-        elif record.info.kind == "eval" and form == "html":
-            _show_eval_page(record)
         elif record.info.kind == "eval":
             _show_eval(record.scorecards(), form)
         else:
@@ -123,15 +133,30 @@ def show(run: str, form: str, version: str | None, has_all: bool, schema: str | 
     return 0
 
 
-def _show_all_of_a_suite(record: RunRecord, form: str) -> None:
-    if form != "html" or record.info.kind not in ("suite", "column"):
-        raise UsageError(
-            "--all is for the HTML page of a suite's run; everything else has all of it",
-            hint="honestone show RUN --format html --all",
-        )
-    from honestone.report.suite_html import suite_html
+def _show_page(record: RunRecord, *, has_all: bool) -> None:
+    """A run of any kind as one HTML file."""
+    from honestone.report import suite_html, view_html
 
-    write_page(suite_html(record.suite_report().whole, has_all=True))
+    match record.info.kind:
+        case "eval":
+            found = list(record.judged_texts())
+            if not found:
+                print("nothing was judged in this run", file=sys.stderr)
+            elif len(found) == 1:
+                write_page(view_html.scorecard_html(*found[0]))
+            else:
+                write_page(view_html.artifacts_html(found, record.info.id, has_all=has_all))
+        case "improve":
+            write_page(record.improvement_page())
+        case "stages":
+            write_page(view_html.stages_html(_pipeline(record).document))
+        case "suite" | "column":
+            write_page(suite_html.suite_html(record.suite_report().whole, has_all=has_all))
+        case "table":
+            write_page(suite_html.table_html(record.table()))
+        case kind:
+            text = draw(record.document(), "text", Style())
+            write_page(view_html.text_html(f"{kind}: {record.info.subject}", text))
 
 
 def refuse_other_formats(form: str, what: str) -> None:
@@ -140,33 +165,24 @@ def refuse_other_formats(form: str, what: str) -> None:
         raise UsageError(f"--format {form} is for suites; {what} is shown as {', '.join(FORMATS)}")
 
 
-def _show_stages(record: RunRecord, form: str) -> None:
+def _pipeline(record: RunRecord) -> PipelineRun:
     from honestone.app.stages.files import StageFiles
     from honestone.app.stages.run import recorded_pipeline
+
+    return recorded_pipeline(StageFiles.at(here()), record.store, record.info.id)
+
+
+def _show_stages(record: RunRecord, form: str) -> None:
     from honestone.cli.stages.group import show_lines
     from honestone.cli.stages.run import pipeline_lines
 
     if form not in ("text", "json"):
-        raise UsageError("a run of stages is shown as text or json")
-    done = recorded_pipeline(StageFiles.at(here()), record.store, record.info.id)
+        raise UsageError("a run of stages is shown as text, json or html")
+    done = _pipeline(record)
     if form == "json":
         write(dump(done.document) + "\n")
     else:
         show_lines(pipeline_lines(done))
-
-
-def _show_eval_page(record: RunRecord) -> None:
-    """One artifact with the text that was judged."""
-    from honestone.report.view_html import scorecard_html
-
-    found = record.scorecard(1)
-    if found is None:
-        print("nothing was judged in this run", file=sys.stderr)
-    elif record.scorecard(2) is not None:
-        hint = "`honestone view` shows each of them; or judge one alone"
-        raise UsageError("--format html shows one artifact, and this run judged several", hint=hint)
-    else:
-        write_page(scorecard_html(*found))
 
 
 def _show_eval(documents: Iterator[ScorecardDoc], form: str) -> None:
@@ -188,9 +204,6 @@ def _show_improvement(record: RunRecord, form: str, version: str | None) -> None
     if form == "diff":
         for title, diff in record.diffs():
             write(f"# {title}\n{diff}")
-        return
-    if form == "html":
-        write_page(record.improvement_page())
         return
     refuse_other_formats(form, "an improvement")
     document, report = record.improvement()

@@ -129,9 +129,15 @@ def write(text: str) -> None:
 
 
 def write_page(text: str) -> None:
-    """An HTML page says that it is UTF-8, whatever the terminal is."""
+    """An HTML page says that it is UTF-8, whatever the terminal is. It holds no folder of this machine, and stderr says
+    which texts it holds, before it is passed on."""
+    from honestone.report.sharing import SharedPage, without_folders
+
+    if isinstance(text, SharedPage) and text.holds:
+        print(f"note: texts in this page: {line(', '.join(text.holds))}", file=sys.stderr)
     sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    page = without_folders(text, Path.cwd(), Path.home(), Path(sys.prefix))
+    sys.stdout.buffer.write(page.encode("utf-8", "backslashreplace"))
 
 
 class Printer:

@@ -10,7 +10,7 @@ import hashlib
 import json
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final
@@ -21,10 +21,12 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from honestone.core.numbers import Number, bar_number, change_words, duration_words, exact, points, score_or_interval
+from honestone.report.case_table import MOST_COLUMNS, is_low
 from honestone.report.case_text import evidence_place
 from honestone.report.documents.scorecard import (
     CriterionDoc,
     ItemDoc,
+    ScorecardDoc,
     depths,
     flags_to_show,
     mark_number,
@@ -34,6 +36,7 @@ from honestone.report.documents.suite import WORST_FIRST, CaseDoc, ComparedCaseD
 from honestone.report.excerpts import excerpt
 from honestone.report.misses import misses, why
 from honestone.report.quote_marks import color
+from honestone.report.sharing import SharedPage, without_commands
 from honestone.report.templates import PAGES, environment
 from honestone.report.word_diff import Pieces, word_diff
 from honestone.system.drawing import GLYPHS, clean, count, line
@@ -45,10 +48,23 @@ _GLYPHS: Final = {"passed": "✓", "failed": "✗", "inconclusive": "?", "target
 _VERDICT_LOOKS: Final = {"pass": "passed", "fail": "failed", "inconclusive": "inconclusive", "skipped": "skipped"}
 
 
-def draw_page(template: str, script: str = "", *, served: str = "", **values: object) -> str:
-    """A whole page. `script` is a file of `pages/`; `served` names the page where a server sends style and script apart."""
+def draw_page(
+    template: str,
+    script: str = "",
+    *,
+    served: str = "",
+    names: Iterable[str] = (),
+    holds: Sequence[str] = (),
+    **values: object,
+) -> str:
+    """A whole page. `script` is a file of `pages/`; `served` names the page where a server sends style and script apart.
+
+    A page that is not served is a SharedPage: it says which texts it `holds`, and `names` that are command lines are shown
+    by their last part.
+    """
     parts = {"style": Markup(page_part("style.css")), "script": Markup(page_part(script)) if script else ""}
-    return _environment().get_template(template).render(**values, **parts, served=served)
+    text = _environment().get_template(template).render(**values, **parts, served=served, holds=holds)
+    return text if served else SharedPage(without_commands(text, names), holds)
 
 
 @lru_cache(maxsize=4)
@@ -70,6 +86,7 @@ def _environment() -> Environment:
         at=_at,
         bar=bar_number,
         change=change_words,
+        columns=_columns,
         color=color,
         depths=depths,
         diff_lines=_diff_lines,
@@ -93,8 +110,23 @@ def _environment() -> Environment:
         to_show=flags_to_show,
         verdict=verdict_words,
         why=why,
+        words=_words,
     )
+    found.tests["low"] = is_low
     return found
+
+
+def _words(values: Mapping[str, object]) -> str:
+    """`rounds 3, calls 10` of what is there."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} {value}" for name, value in values.items() if value not in (None, 0, {})
+    )
+
+
+def _columns(cards: Iterable[ScorecardDoc]) -> list[str]:
+    """The ids of the top criteria of several artifacts, those that come first."""
+    found = dict.fromkeys(one.id for card in cards for one in card.criteria if one.parent is None)
+    return list(found)[:MOST_COLUMNS]
 
 
 def _visible(value: object) -> object:

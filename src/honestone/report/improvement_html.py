@@ -13,7 +13,8 @@ from honestone.report.documents.scorecard import CriterionDoc, QuoteDoc, Scoreca
 from honestone.report.html_page import draw_page
 from honestone.report.improvement_text import result_reasons
 from honestone.report.quote_marks import longest_text
-from honestone.system.drawing import line
+from honestone.report.sharing import answer_words
+from honestone.system.drawing import count, line
 
 _LOOKS: Final = {"PASSED": "passed", "UNCONFIRMED": "inconclusive", "INTERRUPTED": "skipped"}
 _UNDECIDED: Final = ("UNCONFIRMED", "COULD_NOT_JUDGE")
@@ -22,7 +23,12 @@ _UNDECIDED: Final = ("UNCONFIRMED", "COULD_NOT_JUDGE")
 def improvement_html(doc: ImprovementDoc, *, diffs: Sequence[tuple[int, str]] = (), served: str = "") -> str:
     """`honestone.improvement/1` as a whole page. `diffs` are (round, unified diff)."""
     page = _Page(doc, dict(diffs))
-    return draw_page("improvement.html.j2", served=served, doc=doc, page=page, reasons=result_reasons(doc))
+    names = [*page.names, doc.worker or "", doc.target or "", *(one.id for one in doc.certification.judges)]
+    holds = [count(len(diffs), "diff")] if diffs else []
+    holds += answer_words(doc.last_card.criteria if doc.last_card else ())
+    return draw_page(
+        "improvement.html.j2", served=served, names=names, holds=holds, doc=doc, page=page, reasons=result_reasons(doc)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

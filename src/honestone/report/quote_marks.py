@@ -119,13 +119,13 @@ class MarkedText:
     def __init__(self, text: str, prefix: str, *, names: Sequence[str], longest: int, of: str = "output") -> None:
         self.text = text
         self._names = names
-        self._numbers = {name: number for number, name in enumerate(names, 1)}
+        self.numbers = {name: number for number, name in enumerate(names, 1)}
         self.of = of
         self._marks = Marks(text[:longest], prefix)
 
     def find(self, one: QuoteDoc) -> tuple[int | None, str | None, str, str]:
         """(number of the judge, place in the text, else what is known of it, class) of a quote."""
-        number = self._numbers.get(one.judge)
+        number = self.numbers.get(one.judge)
         place = self._marks.add(one.quote, number) if number else None
         if number and place is None:
             is_cut = len(self.text) > len(self._marks.text)

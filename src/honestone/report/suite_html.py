@@ -6,13 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from honestone.core.ballot import CHECK
 from honestone.report.documents.scorecard import items_of
 from honestone.report.documents.suite import CaseDoc, ComparedCaseDoc, ComparisonDoc, SuiteReportDoc, TraceDoc, text_of
 from honestone.report.documents.table import TableDoc
 from honestone.report.html_page import draw_page
 from honestone.report.quote_marks import MarkedText, longest_text
-from honestone.system.drawing import line
+from honestone.report.sharing import case_words
+from honestone.system.drawing import count, line
 
 MOST_PAIRS: Final = 24
 MOST_TEXTS: Final = 200  # changed cases with both outputs
@@ -22,18 +25,36 @@ MOST_WHOLE: Final = 1000  # cases of a page that has everything of the passed on
 def suite_html(doc: SuiteReportDoc, *, has_all: bool = False) -> str:
     """One run of a suite (`honestone.report/1`) as a whole page. Of more than 1,000 cases those that passed are without
     their texts and answers, unless it `has_all`: no browser opens everything of 10,000."""
-    return draw_page("suite.html.j2", script="page.js", doc=doc, page=SuitePage(doc, has_all=has_all))
+    page = SuitePage(doc, has_all=has_all)
+    names = [*page.names, doc.target or "", doc.baseline.name if doc.baseline else ""]
+    holds = case_words([case for case in doc.cases if not page.is_short(case)])
+    return draw_page("suite.html.j2", script="page.js", names=names, holds=holds, doc=doc, page=page)
 
 
 def comparison_html(doc: ComparisonDoc, *, served: str = "") -> str:
     """Two runs of a suite compared (`honestone.comparison/1`) as a whole page."""
-    return draw_page("comparison.html.j2", served=served, doc=doc, page=_Changes(doc), most_texts=MOST_TEXTS)
+    page = _Changes(doc)
+    shown = page.changed[:MOST_TEXTS]
+    texts = {
+        "input": [case.input for case in shown],
+        "output": [side.output for case in shown for side in (case.baseline, case.candidate)],
+    }
+    holds = [count(sum(map(bool, values)), name) for name, values in texts.items() if any(values)]
+    return draw_page("comparison.html.j2", served=served, holds=holds, doc=doc, page=page, most_texts=MOST_TEXTS)
 
 
 def table_html(doc: TableDoc, *, served: str = "") -> str:
     """A table (`honestone.table/1`) as a whole page."""
     sizes = (len(text_of(text)) for case in doc.cases for cell in case.cells for text in (cell.output, cell.error))
-    return draw_page("table.html.j2", served=served, doc=doc, page={"longest": longest_text(sizes)})
+    names = [name for one in doc.columns for name in (one.target or "", *(judge.id for judge in one.judges))]
+    shown = [
+        replace(cell, input=None if number else cell.input, reference=None, diff=None, trace=None)
+        for case in doc.cases
+        for number, cell in enumerate(case.cells)
+    ]
+    holds = case_words(shown)
+    page = {"longest": longest_text(sizes)}
+    return draw_page("table.html.j2", served=served, names=names, holds=holds, doc=doc, page=page)
 
 
 class _Changes:

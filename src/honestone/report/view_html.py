@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
@@ -10,12 +10,14 @@ from urllib.parse import urlencode
 from msgspec.structs import replace
 
 from honestone.core.ballot import CHECK
-from honestone.report.case_table import SORTS, CaseFilter, CaseRow, CaseTable, is_low
+from honestone.report.case_table import SORTS, CaseFilter, CaseRow, CaseTable
 from honestone.report.documents.scorecard import ScorecardDoc, items_of
 from honestone.report.documents.suite import STATUSES, CaseDoc, SuiteReportDoc, TrendDoc
 from honestone.report.html_page import draw_page
-from honestone.report.quote_marks import LONGEST, MarkedText
-from honestone.report.suite_html import SuitePage
+from honestone.report.quote_marks import LONGEST, MarkedText, longest_text
+from honestone.report.sharing import answer_words, text_words
+from honestone.report.suite_html import MOST_WHOLE, SuitePage
+from honestone.system.drawing import count
 
 ROWS: Final = 100
 """Rows of a table on one page."""
@@ -61,20 +63,93 @@ def runs_html(runs: Sequence[RunLine], pages: PageOf, kinds: Sequence[str], aske
     return draw_page("view_runs.html.j2", served="runs", runs=runs, pages=pages, kinds=kinds, asked=asked)
 
 
-def scorecard_html(doc: ScorecardDoc, text: str | None, *, served: str = "") -> str:
-    """One artifact with every answer, and the text that was judged with the quotes marked in it; None: it is not on record."""
-    judges = [one.id for one in doc.judges]
-    voters = [judge for _, item in items_of(doc.criteria) for judge in item.votes if judge != CHECK]
-    names = list(dict.fromkeys([*judges, *voters]))
-    numbers = {name: number for number, name in enumerate(names, 1)}
-    marked = MarkedText(text or "", "q", names=names, longest=LONGEST, of="text")
-    page = {"names": names, "numbers": numbers, "longest": LONGEST}
-    return draw_page("scorecard.html.j2", served=served, doc=doc, page=page, marked=marked, has_text=text is not None)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedText:
+    """One artifact with every answer. `text` is what was judged; None: it is not on record, or not in this page."""
+
+    doc: ScorecardDoc
+    text: str | None
+    number: int = 1
+    longest: int = LONGEST
+    is_short: bool = False
+
+    @property
+    def marked(self) -> MarkedText:
+        """The text for its quotes to be marked in, as the answers are drawn."""
+        prefix = "q" if self.number == 1 else f"q{self.number}"
+        return MarkedText(self.text or "", prefix, names=self.names, longest=self.longest, of="text")
+
+    @property
+    def names(self) -> list[str]:
+        judges = [one.id for one in self.doc.judges]
+        voters = [judge for _, item in items_of(self.doc.criteria) for judge in item.votes if judge != CHECK]
+        return list(dict.fromkeys([*judges, *voters]))
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.names, 1)}
+
+    @property
+    def holds(self) -> list[str]:
+        """Which texts of it a page has."""
+        return [] if self.is_short else text_words(self.doc.artifact.name, self.text) + answer_words(self.doc.criteria)
 
 
-def scorecards_html(docs: Sequence[ScorecardDoc], run: str, *, served: str) -> str:
-    """Several artifacts as a table; `docs` are on one page of it."""
-    return draw_page("view_artifacts.html.j2", served=served, docs=docs, run=run)
+def scorecard_html(doc: ScorecardDoc, text: str | None, *, served: str = "", beyond: int = 0) -> str:
+    """One artifact with every answer, and the text that was judged with the quotes marked in it; None: it is not on record.
+    `beyond`: how many more artifacts its run has."""
+    page = JudgedText(doc=doc, text=text)
+    return draw_page(
+        "scorecard.html.j2", served=served, names=page.names, holds=page.holds, page=page, doc=doc, beyond=beyond
+    )
+
+
+def scorecards_html(
+    docs: Sequence[tuple[int, ScorecardDoc]], run: str, *, pages: PageOf, of_all: int, asked: str
+) -> str:
+    """Several artifacts as a table, served by page: `docs` are those of the page with their numbers in the run, which has
+    `of_all`; `asked` is the verdict that they have."""
+    return draw_page(
+        "view_artifacts.html.j2",
+        served="eval",
+        docs=[doc for _, doc in docs],
+        numbers=[number for number, _ in docs],
+        run=run,
+        pages=pages,
+        total=of_all,
+        asked=asked,
+        opened=(),
+        is_cut=False,
+    )
+
+
+def artifacts_html(found: Sequence[tuple[ScorecardDoc, str | None]], run: str, *, has_all: bool = False) -> str:
+    """Several artifacts in one file: the table, and each with its answers and its text. Of more than 1,000 those that
+    passed are without, unless it `has_all`."""
+    is_cut = len(found) > MOST_WHOLE and not has_all
+    longest = longest_text(len(text or "") for _, text in found)
+    opened = [
+        JudgedText(doc=doc, text=text, number=number, longest=longest, is_short=is_cut and doc.verdict == "pass")
+        for number, (doc, text) in enumerate(found, 1)
+    ]
+    held = [one for one in opened if not one.is_short]
+    holds = [count(sum(one.text is not None for one in held), "text that was judged", "texts that were judged")]
+    holds += answer_words([criterion for one in held for criterion in one.doc.criteria])
+    return draw_page(
+        "view_artifacts.html.j2",
+        names=[name for one in opened for name in one.names],
+        holds=holds,
+        docs=[doc for doc, _ in found],
+        total=len(found),
+        run=run,
+        opened=opened,
+        is_cut=is_cut,
+    )
+
+
+def stages_html(doc: Mapping[str, object], *, served: str = "") -> str:
+    """A run of stages (`honestone.pipeline/1`): what was tried on a skill, and what the gate said."""
+    return draw_page("view_stages.html.j2", served=served, doc=doc)
 
 
 def case_table_html(table: CaseTable, rows: Sequence[CaseRow], pages: PageOf, asked: CaseFilter) -> str:
@@ -90,7 +165,6 @@ def case_table_html(table: CaseTable, rows: Sequence[CaseRow], pages: PageOf, as
         asked=asked,
         statuses=STATUSES,
         sorts=SORTS,
-        is_low=is_low,
     )
 
 
@@ -104,7 +178,7 @@ def trend_html(doc: TrendDoc) -> str:
     return draw_page("view_trend.html.j2", served="trend", doc=doc)
 
 
-def text_html(title: str, text: str, *, served: str) -> str:
+def text_html(title: str, text: str, *, served: str = "") -> str:
     """What a command prints, as it is."""
     return draw_page("view_text.html.j2", served=served, title=title, text=text)
 

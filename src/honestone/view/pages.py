@@ -27,11 +27,12 @@ from honestone.report.view_html import (
     said_html,
     scorecard_html,
     scorecards_html,
+    stages_html,
     text_html,
     trend_html,
 )
 from honestone.system.drawing import Style
-from honestone.view.reading import Viewer, require_suites, run_json
+from honestone.view.reading import Viewer, pipeline_json, require_suites, run_json
 
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json; charset=utf-8"
@@ -133,20 +134,24 @@ class Pages:
                 case "table":
                     return _page(table_html(record.table(), served="table"))
                 case "stages":
-                    document = json.dumps(run_json(record, self._viewer.workspace), indent=1, ensure_ascii=False)
-                    return _page(text_html(f"Stages of {record.info.subject}", document, served="stages"))
+                    return _page(stages_html(pipeline_json(record, self._viewer.workspace), served="stages"))
                 case kind:
                     text = draw(record.document(), "text", Style())
                     return _page(text_html(f"{kind}: {record.info.subject}", text, served=kind))
 
     def _scorecards(self, record: RunRecord, query: Query) -> Served:
         number = _whole(query.get("artifact", ""))
-        if number is None:
-            documents = list(record.scorecards())
-            if len(documents) != 1:
-                return _page(scorecards_html(documents, record.info.id, served="eval"))
+        documents = list(enumerate(record.scorecards(), 1))
+        if number is None and len(documents) != 1:
+            asked = query.get("status", "")
+            chosen = [(at, one) for at, one in documents if asked in ("", one.verdict)]
+            pages = _page_of(query, len(chosen))
+            shown = chosen[pages.first_row : pages.first_row + ROWS]
+            return _page(scorecards_html(shown, record.info.id, pages=pages, of_all=len(documents), asked=asked))
         found = record.scorecard(number or 1)
-        return self.refused(404) if found is None else _page(scorecard_html(*found, served="scorecard"))
+        if found is None:
+            return self.refused(404)
+        return _page(scorecard_html(*found, served="scorecard", beyond=len(documents) - 1))
 
     def _cases(self, record: RunRecord, query: Query) -> Served:
         table = self._viewer.table(record)

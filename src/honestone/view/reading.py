@@ -164,10 +164,7 @@ def run_json(record: RunRecord, workspace: Workspace) -> object:
         case "improve":
             return record.improvement()[0]
         case "stages":
-            from honestone.app.stages.files import StageFiles
-            from honestone.app.stages.run import recorded_pipeline
-
-            return recorded_pipeline(StageFiles.at(workspace), record.store, record.info.id).document
+            return pipeline_json(record, workspace)
         case "suite" | "column":
             return record.suite_report().whole
         case "table":
@@ -177,6 +174,14 @@ def run_json(record: RunRecord, workspace: Workspace) -> object:
             return cards[0] if len(cards) == 1 else cards
         case _:
             return record.document()
+
+
+def pipeline_json(record: RunRecord, workspace: Workspace) -> dict[str, object]:
+    """`honestone.pipeline/1` of a run of stages."""
+    from honestone.app.stages.files import StageFiles
+    from honestone.app.stages.run import recorded_pipeline
+
+    return recorded_pipeline(StageFiles.at(workspace), record.store, record.info.id).document
 
 
 def require_suites(*records: RunRecord) -> None:
