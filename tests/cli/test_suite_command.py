@@ -342,3 +342,44 @@ def test_the_shipped_data_loads_or_is_refused_with_a_place(desk: Desk) -> None:
     for path in sorted(data.glob("*.yaml"))[:3]:
         done = desk.run("suite", "check", path)
         assert done.code == 0, done.err
+
+
+LOSSY = """\
+# yaml-language-server: $schema=https://promptfoo.dev/config-schema.json
+version: 2
+prompts: ['{{q}}']
+providers: [echo]
+tests: [{vars: {q: hello}, assert: [{type: contains, value: hello, ignoreCase: true}]}]
+"""
+LOSSY_RUBRIC = """\
+name: politeness
+evaluation_criteria: How polite is it?
+input_mapping: {query: q, response: r, tool_definitions: t}
+rating_levels:
+  - {value: 1, label: rude}
+  - {value: 2, label: polite}
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("suite", "check", "c.yaml"),
+        ("suite", "convert", "c.yaml"),
+        ("eval", "c.yaml"),
+        ("rubric", "check", "w.yaml"),
+        ("rubric", "convert", "w.yaml"),
+        ("eval", "a.md", "--rubric", "w.yaml", "--judge", "mock"),
+        ("improve", "a.md", "--rubric", "w.yaml", "--judge", "mock", "--worker", "cmd:true"),
+    ],
+)
+def test_a_loss_has_one_exit_code_everywhere(desk: Desk, words: tuple[str, ...]) -> None:
+    """Whatever reads a file with losses exits 2 and names them; with --accept-loss it reads the rest and notes them."""
+    for name, text in (("c.yaml", LOSSY), ("w.yaml", LOSSY_RUBRIC), ("a.md", "hello\n")):
+        (desk.folder / name).write_text(text)
+    refused = desk.run(*words)
+    lost = ("c.yaml:2:1", "`version`", "`ignoreCase`") if "c.yaml" in words else ("w.yaml:3", "`tool_definitions`")
+    assert refused.code == 2 and all(word in refused.err for word in lost), refused.err
+    read = desk.run(*words, "--accept-loss")
+    assert read.code in (0, 3), read.err  # the verdict: who improves may stay unconfirmed
+    assert all(word in read.err + read.out for word in lost)

@@ -12,7 +12,7 @@ import pytest
 from honestone.core.errors import HonestoneError
 from honestone.core.rubric import Check, Criterion
 from honestone.formats.document import Document
-from honestone.formats.source import ForeignRubric, SourceErrors, SuiteSource
+from honestone.formats.source import ForeignRubric, SourceErrors, SuiteSource, refuse_losses
 from honestone.interop.reader import Reader
 
 DATA = Path(__file__).parents[3] / "../shared/data/rubrics_wild"
@@ -51,10 +51,15 @@ def rubric_of(reader: Reader, document: Document) -> ForeignRubric:
 
 
 def wrong(reader: Reader, document: Document) -> list[str]:
-    """All errors of a reading, each `line:column message`."""
+    """All that a reading refuses, each `line:column message`: errors, or losses where there are none."""
     with pytest.raises(SourceErrors) as caught:
-        reader.read(document)
+        without_losses(reader.read(document))
     return [f"{where(error.place)} {error.message}" for error in caught.value.errors]
+
+
+def without_losses(source: SuiteSource | ForeignRubric) -> None:
+    """Raises SourceErrors for losses, as a command does."""
+    refuse_losses(source.losses, source.dialect, accepted=False)
 
 
 def where(place: str | None) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reading import without_losses
 
 from honestone.core.ballot import CHECK, Ballot, Mark
 from honestone.core.errors import FileError, UsageError
@@ -38,7 +39,7 @@ def only(source: SuiteSource) -> Case:
 
 def wrong(folder: Path, text: str, name: str = "x.yaml") -> list[UsageError]:
     with pytest.raises(UsageError) as caught:
-        read(folder, text, name)
+        without_losses(read(folder, text, name))
     found = caught.value
     return list(found.errors) if isinstance(found, SourceErrors) else [found]
 

@@ -161,6 +161,8 @@ def test_mistakes_are_told_all_at_once_with_near_matches(tmp_path: Path) -> None
     assert "4:5 unknown key `var` in a test" in found
     assert "6:16 unknown assertion `contians`" in found
     assert any(message.startswith("7:9 `contains` needs a `value`") for message in found)
+    right = text.replace("contians", "contains").replace("{type: contains}", "{type: is-json}")
+    assert "4:5 unknown key `var` in a test" in wrong(READERS[0], put(tmp_path, right))
 
 
 # ------------------------------------------------------------------------------------- prompts, vars, tests
@@ -254,8 +256,9 @@ def test_chats_and_files_beside_the_config(tmp_path: Path) -> None:
 def test_a_mistake_in_another_file_has_its_place_there(tmp_path: Path) -> None:
     """An error in a file of tests names that file and line."""
     document = put(tmp_path, "prompts: [hello]\ntests: file://t.yaml\n", t_yaml="- vars: {a: 1}\n  asert: []\n")
-    with pytest.raises(Exception, match=r"t\.yaml:2:3: unknown key `asert`"):
-        READERS[0].read(document)
+    (loss,) = suite_of(READERS[0], document).losses
+    assert (loss.message, loss.hint) == ("unknown key `asert` in a test", "did you mean `assert`?")
+    assert loss.place.endswith("t.yaml:2:3")
 
 
 @pytest.mark.parametrize("name", ["../secret.txt", "/etc/passwd", "link.txt"])

@@ -100,3 +100,64 @@ def test_a_rubric_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path.write_text("rubric: 1\ncriteria: [{id: a, requirement: It says hello}]\n")
     source = read_any_rubric(path)
     assert (source.rubric.criteria[0].id, source.path, len(texts)) == ("a", path, 1)
+
+
+SCHEMA = "https://promptfoo.dev/config-schema.json"
+LIKE_BOTH = "name: mine\nprompts: ['{{q}}']\nproviders: [echo]\ntests:\n  - {vars: {q: a}, id: x, assert: [{type: contains, value: a}]}\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "why"),
+    [
+        (f"# yaml-language-server: $schema={SCHEMA}\n", f"as its schema is `{SCHEMA}`"),
+        (f"$schema: {SCHEMA}\n", f"as its schema is `{SCHEMA}`"),
+        ("", "as `--as promptfoo` says"),
+    ],
+)
+def test_what_a_file_says_of_itself_decides_before_its_keys(tmp_path: Path, head: str, why: str) -> None:
+    """A schema in a key or a comment, or the person's own word, makes the file promptfoo's although AgentV has such keys."""
+    path = tmp_path / "c.yaml"
+    path.write_text(head + LIKE_BOTH)
+    source = read_any_suite(path, read_as=None if head else "promptfoo")
+    assert source.dialect == "promptfoo"
+    assert [loss.message.split("`")[1] for loss in source.losses] == ["name", "id"]
+    hint = source.losses[-1].hint or ""
+    assert f"read as promptfoo, {why}; --as FORMAT" in hint and why not in (source.losses[0].hint or "")
+
+
+def test_a_schema_of_another_kind_decides_nothing(tmp_path: Path) -> None:
+    """A schema that names no tool leaves the choice to the keys."""
+    path = tmp_path / "c.yaml"
+    path.write_text("# yaml-language-server: $schema=./x_schema.json\n" + LIKE_BOTH)
+    assert read_any_suite(path).dialect.startswith("agentv")
+
+
+def test_a_refusal_says_what_was_assumed_and_why(tmp_path: Path) -> None:
+    """The last of the errors names the format, the keys it was taken for, and how to say another."""
+    path = tmp_path / "c.yaml"
+    path.write_text("prompts: ['{{q}}']\nproviders: [echo]\ndefaultTest: {}\ntests: 3\n")
+    with pytest.raises(UsageError) as told:
+        read_any_suite(path)
+    last = list(told.value.errors)[-1]
+    assert (
+        "read as promptfoo, as it has `prompts`, `providers`, `tests`, `defaultTest`; --as FORMAT reads it as another"
+        in (last.hint or "")
+    )
+
+
+@pytest.mark.parametrize("read", [read_any_rubric, read_any_suite])
+def test_a_format_that_does_not_exist_lists_those_that_do(tmp_path: Path, read: object) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(LIKE_BOTH)
+    with pytest.raises(UsageError, match="unknown format `nosuch`") as told:
+        read(path, read_as="nosuch")  # type: ignore[operator]
+    assert all(name in (told.value.hint or "") for name in ("honestone", "promptfoo", "agentv-5", "waza-rubric"))
+
+
+def test_a_tools_name_is_the_best_of_its_formats(tmp_path: Path) -> None:
+    """`agentv` is whichever dialect fits best; `honestone` is ours, whatever the keys look like."""
+    path = tmp_path / "c.yaml"
+    path.write_text("evalcases: [{id: a, expected_outcome: b, input: c, rubrics: [d]}]\n")
+    assert read_any_suite(path, read_as="agentv").dialect == "agentv-seed"
+    with pytest.raises(UsageError, match="criteria"):
+        read_any_rubric(path, read_as="honestone")

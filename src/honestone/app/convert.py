@@ -39,13 +39,19 @@ class Conversion:
 
 
 def convert_suite(
-    path: Path, form: str, *, accept_loss: bool, output: Path | None = None, allowed: Sequence[Path] = ()
+    path: Path,
+    form: str,
+    *,
+    accept_loss: bool,
+    output: Path | None = None,
+    allowed: Sequence[Path] = (),
+    read_as: str | None = None,
 ) -> Conversion:
     """A suite of any format in another one. `output` is where it will be written, for notes about its paths.
 
     Raises SourceErrors with everything that one of the formats cannot say, unless losses are accepted.
     """
-    source = read_any_suite(path, allowed)
+    source = read_any_suite(path, allowed, read_as)
     text, lost = _suite_text(source.suite, form)
     notes = (
         f"read as {source.dialect}",
@@ -59,9 +65,9 @@ def convert_suite(
     return Conversion(text=text, notes=notes)
 
 
-def convert_rubric(path: Path, form: str, *, accept_loss: bool) -> Conversion:
+def convert_rubric(path: Path, form: str, *, accept_loss: bool, read_as: str | None = None) -> Conversion:
     """A rubric of any format in another one. Raises as `convert_suite` does."""
-    source = read_any_rubric(path)
+    source = read_any_rubric(path, read_as=read_as)
     notes = list(source.notes)
     if isinstance(source, ForeignRubric):
         losses = list(source.losses)

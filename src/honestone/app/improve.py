@@ -411,7 +411,14 @@ def _read_rubric(workspace: Workspace, request: ImprovementRequest, observer: Ob
             "improve needs a rubric, or a suite of tasks",
             hint="honestone improve ARTIFACT (--rubric RUBRIC | --suite SUITE) --worker WORKER",
         )
-    return RubricPlan.read(workspace, request.rubric, request.judging, [request.artifact], note=observer.note)
+    return RubricPlan.read(
+        workspace,
+        request.rubric,
+        request.judging,
+        [request.artifact],
+        accept_loss=request.accept_loss,
+        note=observer.note,
+    )
 
 
 def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: Observer) -> LoopPlan[SuiteLoopState]:
@@ -422,6 +429,7 @@ def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: O
     tasks = plan_suite(
         workspace,
         SuiteRequest(
+            accept_loss=request.accept_loss,
             suite=request.suite,
             source=request.source,
             judging=request.judging,

@@ -96,6 +96,7 @@ class JudgingOptions:
     pass_env: Sequence[str] = ()
     allow_outside: Sequence[Path] = ()
     allow_host: Sequence[str] = ()
+    read_as: str | None = None
     max_calls: int | None = None
     max_usd: float | None = None
     max_minutes: float | None = None

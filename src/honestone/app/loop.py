@@ -370,6 +370,7 @@ class ImprovementRequest:
     source: SuiteSource | None = None
     """What the suite says, where it was not read from its file."""
     judging: JudgingOptions = field(default_factory=JudgingOptions)
+    accept_loss: bool = False
     worker: str | Worker | Function | None = None
     holdouts: tuple[str | Judge | Function, ...] = ()
     policy: str = "keep-best"

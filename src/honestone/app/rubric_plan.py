@@ -61,7 +61,11 @@ class RubricPlan:
         path = rubric if isinstance(rubric, Path) else None
         found = (
             load_rubric(
-                workspace.path(rubric), accept_loss=accept_loss, allowed=options.outside(workspace.path), note=note
+                workspace.path(rubric),
+                accept_loss=accept_loss,
+                allowed=options.outside(workspace.path),
+                read_as=options.read_as,
+                note=note,
             )
             if isinstance(rubric, Path)
             else rubric
@@ -178,6 +182,7 @@ def load_rubric(
     floor: float | None = None,
     accept_loss: bool = False,
     allowed: Sequence[Path] = (),
+    read_as: str | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Rubric:
     """A rubric, ours or another tool's, with the bars of the call put over its own.
@@ -187,7 +192,7 @@ def load_rubric(
     from honestone.formats.source import ForeignRubric, refuse_losses
     from honestone.interop.recognise import read_any_rubric
 
-    source = read_any_rubric(path, allowed)
+    source = read_any_rubric(path, allowed, read_as)
     if isinstance(source, ForeignRubric):
         lost = refuse_losses(source.losses, source.dialect, accepted=accept_loss)
         for line in (f"{path} was read as {source.dialect}", *source.notes, *lost):

@@ -26,6 +26,7 @@ def _convert_options(forms: tuple[str, ...]) -> Callable[[Callable[..., int]], C
         click.option(
             "--accept-loss", is_flag=True, help="Write the rest where one of the formats cannot say something."
         ),
+        shared.read_as_option,
         shared.quiet_option,
     )
 
@@ -33,12 +34,14 @@ def _convert_options(forms: tuple[str, ...]) -> Callable[[Callable[..., int]], C
 @click.command("convert", short_help="Write a suite in another format.")
 @_convert_options(SUITE_FORMATS)
 @shared.allow_outside_option
-def convert_suite(path: Path, to: str, accept_loss: bool, allow_outside: tuple[Path, ...], **writing: Any) -> int:
+def convert_suite(
+    path: Path, to: str, accept_loss: bool, allow_outside: tuple[Path, ...], read_as: str | None, **writing: Any
+) -> int:
     """Write a suite, ours or another tool's, in another format.
 
     What cannot be said is listed with its place and exits 2; --accept-loss writes the rest and lists it as notes.
     """
-    made = suite_in(path, to, accept_loss=accept_loss, output=writing["output"], allowed=allow_outside)
+    made = suite_in(path, to, accept_loss=accept_loss, output=writing["output"], allowed=allow_outside, read_as=read_as)
     return _give(made, **writing)
 
 
@@ -62,12 +65,12 @@ def show_suite(path: Path | None, schema: bool, accept_loss: bool, allow_outside
 
 @click.command("convert", short_help="Write a rubric in another format.")
 @_convert_options(RUBRIC_FORMATS)
-def convert_rubric(path: Path, to: str, accept_loss: bool, **writing: Any) -> int:
+def convert_rubric(path: Path, to: str, accept_loss: bool, read_as: str | None, **writing: Any) -> int:
     """Write a rubric, ours or another tool's, in another format.
 
     What cannot be said is listed with its place and exits 2; --accept-loss writes the rest and lists it as notes.
     """
-    return _give(rubric_in(path, to, accept_loss=accept_loss), **writing)
+    return _give(rubric_in(path, to, accept_loss=accept_loss, read_as=read_as), **writing)
 
 
 def _give(made: Conversion, *, output: Path | None, force: bool, quiet: bool) -> int:

@@ -56,6 +56,7 @@ from honestone.system.drawing import style_for
     help="Let the worker's own model judge where no other judge can: SELF-EVALUATED.",
 )
 @loop_options
+@shared.accept_loss_option
 @shared.judging_options
 @click.option("-f", "--format", "form", type=click.Choice([*FORMATS, "html"]), default="text", show_default=True)
 @shared.json_option

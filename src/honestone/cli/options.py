@@ -74,6 +74,9 @@ allow_outside_option = click.option(
 accept_loss_option = click.option(
     "--accept-loss", is_flag=True, help="Read another tool's file although something in it has no meaning here."
 )
+read_as_option = click.option(
+    "--as", "read_as", metavar="FORMAT", help="The format of the rubric or suite, instead of what its content says."
+)
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress and no notes.")
 
 gate_options = combined(
@@ -122,6 +125,7 @@ judging_options = combined(
     ),
     click.option("--pass-env", multiple=True, metavar="NAME", help="A variable that judges and workers may see."),
     allow_outside_option,
+    read_as_option,
     click.option(
         "--allow-host",
         multiple=True,

@@ -26,17 +26,19 @@ MOST_LINES: Final = 200_000_000
 class Document:
     """A file to recognise and read. `marked` is its YAML or JSON; `rows` its lines where it is JSON lines.
 
-    `read_rubric` reads the rubric files that it names; without it they are in the native format.
+    `read_rubric` reads the rubric files that it names; without it they are in the native format. `read_as` is the name of
+    the format that a person says it has.
     """
 
     path: Path
     text: str
     read_rubric: ReadRubric = read_native_rubric
+    read_as: str | None = None
 
     @classmethod
-    def of(cls, path: Path, read_rubric: ReadRubric = read_native_rubric) -> Document:
+    def of(cls, path: Path, read_rubric: ReadRubric = read_native_rubric, *, read_as: str | None = None) -> Document:
         """Raises FileError. JSON lines may be many times larger than a file that is one value."""
-        document = cls(path=path, text=read_text(path, most=MOST_LINES), read_rubric=read_rubric)
+        document = cls(path=path, text=read_text(path, most=MOST_LINES), read_rubric=read_rubric, read_as=read_as)
         if not document.is_lines:
             refuse_too_large(document.text, str(path))
         return document

@@ -47,12 +47,14 @@ class KnownKey:
 class Keys:
     """The keys of one mapping of a format: they drive the reading, and the reference page shows them.
 
-    `what` names the mapping in messages (`a case`), `at` is put in front of its keys on the page (`tests[].`).
+    `what` names the mapping in messages (`a case`), `at` is put in front of its keys on the page (`tests[].`). A key that is
+    not in the table is a problem; where it `loses_others`, a loss.
     """
 
     what: str
     rows: tuple[KnownKey, ...]
     at: str = ""
+    loses_others: bool = False
 
     @cached_property
     def by_name(self) -> Mapping[str, KnownKey]:
@@ -121,6 +123,7 @@ class FileReading:
         self.marked = marked
         self.problems: list[UsageError] = []
         self.losses: list[Loss] = []
+        self.unknown: list[UsageError] = []  # lost keys: shown with problems, as a slip in a key is often the reason
         self.notes: list[str] = []
         self._key, self._what = key, what
 
@@ -159,14 +162,15 @@ class FileReading:
         for other in others:
             self.problems += other.problems
             self.losses += other.losses
+            self.unknown += other.unknown
             self.note(*other.notes)
 
     def finish(self, *notes: str) -> None:
         """Each thing once (one default is read for many cases). Raises SourceErrors with all that is wrong, in order."""
         self.note(*notes)
-        self.losses = list(dict.fromkeys(self.losses))
-        problems = {(problem.place, problem.message): problem for problem in self.problems}
-        if problems:
+        self.losses = sorted(dict.fromkeys(self.losses), key=lambda loss: _line_of(loss.place))
+        if self.problems:
+            problems = {(problem.place, problem.message): problem for problem in (*self.unknown, *self.problems)}
             raise SourceErrors(sorted(problems.values(), key=lambda problem: _line_of(problem.place)))
 
     # ------------------------------------------------------------------------------------------ what it gives
@@ -279,7 +283,13 @@ class FileEntry:
             return
         path = (*self.path, key)
         message = f"unknown key `{self.reading.marked.raw_key(path)}` in {keys.what}"
-        self.reading.problem(message, path, did_you_mean(key, keys.by_name), at_key=True)
+        hint = did_you_mean(key, keys.by_name)
+        if keys.loses_others:
+            place = self.reading.marked.key_at(path)
+            self.reading.losses.append(Loss(place=place, message=message, hint=hint))
+            self.reading.unknown.append(UsageError(message, place=place, hint=hint))
+        else:
+            self.reading.problem(message, path, hint, at_key=True)
 
     # ------------------------------------------------------------------------------------------ what is below it
 

@@ -23,6 +23,9 @@ class Loss:
     message: str
     hint: str | None = None
 
+    def what_to_do(self, dialect: str) -> str:
+        return self.hint or f"{dialect} can say this and honestone cannot: --accept-loss reads the rest"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteSource:
@@ -67,13 +70,6 @@ def refuse_losses(losses: Sequence[Loss], dialect: str, *, accepted: bool) -> tu
     """The losses as notes when they are accepted. Raises SourceErrors with every one of them when not."""
     if losses and not accepted:
         raise SourceErrors(
-            [
-                UsageError(
-                    loss.message,
-                    place=loss.place,
-                    hint=loss.hint or f"{dialect} can say this and honestone cannot: --accept-loss reads the rest",
-                )
-                for loss in losses
-            ]
+            [UsageError(loss.message, place=loss.place, hint=loss.what_to_do(dialect)) for loss in losses]
         )
     return tuple(f"lost: {loss.place}: {loss.message}" for loss in losses)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -33,6 +33,8 @@ class Reader:
     looks_like: tuple[str, ...] = ()
     """Top-level keys by which a file that no reader recognises is said to look closest to this."""
     example: str = ""
+    schema: str = ""
+    """What the name of a schema holds that is this tool's; empty where it has none."""
 
 
 class TableText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -63,10 +65,16 @@ class ReaderText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class FormatsText(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A file `formats.toml`. `lost` are kinds (of graders, assertions, ...) with the reason why none is read."""
+    """A file `formats.toml`. `lost` are kinds (of graders, assertions, ...) with the reason why none is read.
+
+    `schema`: a file whose schema is named by a text with this in it is the tool's. `loses_others`: keys that no table has
+    are losses, not errors.
+    """
 
     readers: dict[str, ReaderText]
     tables: dict[str, TableText]
+    schema: str = ""
+    loses_others: bool = False
     notes: dict[str, str] = {}
     lost: dict[str, tuple[str, str]] = {}
 
@@ -86,7 +94,7 @@ class Formats:
         if said.about:
             rows = (line.partition(" | ") for line in said.about.strip().splitlines())
             return about(said.what, {name: meaning for name, _, meaning in rows}, said.how, said.at)
-        own = keys(said.what, said.keys, said.at)
+        own = replace(keys(said.what, said.keys, said.at), loses_others=self.said.loses_others)
         return self._table(self.said.tables[said.extends]).named(said.what, said.at) + own if said.extends else own
 
     def defaults(self, reader: str) -> tuple[str, ...]:
@@ -112,4 +120,5 @@ class Formats:
             defaults=self.defaults(name),
             looks_like=said.looks_like,
             example=said.example,
+            schema=self.said.schema,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -52,7 +53,78 @@ def readers() -> tuple[Reader, ...]:
 
 def recognise(document: Document) -> Reader | str:
     """The foreign reader of a document, or `rubric` or `suite` for our own formats. Raises UsageError when it is neither,
-    with what it looks closest to."""
+    with what it looks closest to.
+
+    What a person says of it decides, then the schema that it names, then its keys.
+    """
+    if document.read_as is not None:
+        return _as_said(document, document.read_as)
+    schema = _schema_of(document)
+    named = [reader for reader in readers() if reader.schema and reader.schema in schema] if schema else []
+    return _likeliest(document, named) if named else _by_keys(document)
+
+
+OURS: Final = "honestone"
+
+
+def _as_said(document: Document, name: str) -> Reader | str:
+    """By the name of a format, or of a tool (`agentv`) for whichever of its formats fits best."""
+    if name == OURS:
+        return "suite" if document.keys & {"suite", "cases"} else "rubric"
+    every = readers()
+    meant = [one for one in every if one.name == name] or [one for one in every if one.name.startswith(f"{name}-")]
+    if not meant:
+        raise UsageError(
+            f"unknown format `{name[:60]}`", hint=f"formats: {', '.join([OURS, *(one.name for one in every)])}"
+        )
+    return _likeliest(document, meant)
+
+
+def _likeliest(document: Document, meant: Sequence[Reader]) -> Reader:
+    return max(meant, key=lambda reader: reader.signs(document))
+
+
+def _schema_of(document: Document) -> str:
+    """The schema that a file names for itself, for editors; in lower case."""
+    key = document.mapping.get("$schema")
+    comment = _SCHEMA_COMMENT.search(document.text[:_HEAD])
+    return (key if isinstance(key, str) else comment[1] if comment else "").lower()
+
+
+_SCHEMA_COMMENT: Final = re.compile(r"(?m)^[ \t]*#[ \t]*yaml-language-server:[ \t]*\$schema=(\S{1,500})")
+_HEAD: Final = 20_000
+"""Characters of a file in which such a comment is looked for."""
+
+
+def _why(document: Document, reader: Reader) -> str:
+    """Why a file was taken for this format, and how to say that it is another."""
+    if document.read_as is not None:
+        why = f"as `--as {document.read_as}` says"
+    elif reader.schema and reader.schema in (schema := _schema_of(document)):
+        why = f"as its schema is `{schema[:100]}`"
+    else:
+        shared = [f"`{key}`" for key in reader.looks_like if key in document.keys]
+        why = f"as it has {', '.join(shared)}" if shared else "by its content"
+    return f"read as {reader.name}, {why}; --as FORMAT reads it as another"
+
+
+def _read(reader: Reader, document: Document) -> SuiteSource | ForeignRubric:
+    """Whatever is refused says at its end which format was assumed, and why."""
+    why = _why(document, reader)
+    try:
+        source = reader.read(document)
+    except UsageError as error:
+        last = (error.errors or [error])[-1]
+        last.hint = f"{last.hint}; {why}" if last.hint else why
+        raise
+    if not source.losses:
+        return source
+    *others, last_loss = source.losses
+    last_loss = replace(last_loss, hint=f"{last_loss.what_to_do(source.dialect)}; {why}")
+    return replace(source, losses=(*others, last_loss))
+
+
+def _by_keys(document: Document) -> Reader | str:
     keys = document.keys
     if not document.is_lines and isinstance(document.value, dict):
         if "rubric" in keys and "criteria" in keys and "cases" not in keys:
@@ -105,23 +177,23 @@ def _unknown(document: Document) -> UsageError:
     return UsageError(
         "this file is in no format that honestone reads",
         place=place,
-        hint=f"{found}; `honestone rubric show --formats` lists them",
+        hint=f"{found}; --as FORMAT says which it is, and `honestone rubric show --formats` lists them",
     )
 
 
-def read_any_suite(path: Path, allowed: Sequence[Path] = ()) -> SuiteSource:
+def read_any_suite(path: Path, allowed: Sequence[Path] = (), read_as: str | None = None) -> SuiteSource:
     """The suite in a file, of any format that has suites. Losses are in the source, not yet refused.
 
-    It names files of its own project only, or of `allowed` folders. Raises FileError, or UsageError and its kinds with
+    `read_as` names the format, instead of its content. It names files of its own project only, or of `allowed` folders. Raises FileError, or UsageError and its kinds with
     places; OutsideProject among them.
     """
-    return read_suite_document(Document.of(path, read_any_rubric), allowed)
+    return read_suite_document(Document.of(path, read_any_rubric, read_as=read_as), allowed)
 
 
 def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> SuiteSource:
     """The same for a document that is at hand."""
     path = document.path
-    if _is_prose(document):
+    if document.read_as is None and _is_prose(document):
         if path.suffix in _WRITTEN_AS_DATA:
             document.marked.at(())  # raises what keeps it from being read: a slip in a suite does not make it a text
         raise UsageError(
@@ -136,7 +208,7 @@ def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> Sui
         from honestone.formats.suite_file import read_suite
 
         with reading_for(path, allowed) as project:
-            source = found.read(document) if isinstance(found, Reader) else read_suite(document)
+            source = _read(found, document) if isinstance(found, Reader) else read_suite(document)
         assert isinstance(source, SuiteSource)
         for name in _places(source):
             project.require(source.base / name)
@@ -153,7 +225,7 @@ def read_rubric_document(document: Document) -> RubricSource | ForeignRubric:
     """The rubric in a document that is at hand, ours or another tool's."""
     found = "rubric" if _is_nearly_ours(document) or document.value is None else recognise(document)
     if isinstance(found, Reader) and found.gives == "rubric":
-        source = found.read(document)
+        source = _read(found, document)
         assert isinstance(source, ForeignRubric)
         return source
     return _native(document)
@@ -171,17 +243,20 @@ def _places(source: SuiteSource) -> Iterator[str]:
         yield from case.workspace.paths if case.workspace is not None else ()
 
 
-def read_any_rubric(path: Path, allowed: Sequence[Path] = ()) -> RubricSource | ForeignRubric:
-    """The rubric in a file, ours or another tool's. Losses are in the source, not yet refused."""
-    document = Document.of(path)
-    if _is_prose(document):
+def read_any_rubric(
+    path: Path, allowed: Sequence[Path] = (), read_as: str | None = None
+) -> RubricSource | ForeignRubric:
+    """The rubric in a file, ours or another tool's. Losses are in the source, not yet refused. `read_as` names the format."""
+    document = Document.of(path, read_as=read_as)
+    if read_as is None and _is_prose(document):
         return read_rubric(path)  # its errors say what a document is for
-    found = "rubric" if _is_nearly_ours(document) else recognise(document)  # its errors say which key was meant
+    is_ours = read_as is None and _is_nearly_ours(document)
+    found = "rubric" if is_ours else recognise(document)  # its errors say which key was meant
     if found == "rubric":
         return replace(_native(document), path=path)
     if isinstance(found, Reader) and found.gives == "rubric":
         with reading_for(path, allowed):
-            source = found.read(document)
+            source = _read(found, document)
         assert isinstance(source, ForeignRubric)
         return source
     what = found.title if isinstance(found, Reader) else "a honestone suite"

@@ -33,6 +33,7 @@ class RubricCheckRequest:
     golden: Path | None = None
     oracle: Path | None = None
     history: bool | None = None
+    accept_loss: bool = False
 
 
 def check_rubric(workspace: Workspace, request: RubricCheckRequest, observer: Observer) -> RubricCheck:
@@ -40,7 +41,7 @@ def check_rubric(workspace: Workspace, request: RubricCheckRequest, observer: Ob
     tries = request.golden is not None or request.oracle is not None
     if request.judging.judges and not tries:
         raise UsageError("--judge is for --golden and --oracle; nothing else asks judges", hint="leave it out")
-    checked = _read(workspace.path(request.path))
+    checked = _read(workspace, request)
     checked.history = _history(checked, workspace, request.history)
     if request.fix:
         _fix(checked, request.golden)
@@ -59,7 +60,6 @@ class RubricCheck:
     marked: Marked
     dialect: str = "honestone"
     notes: list[str] = field(default_factory=list)
-    losses: list[LintFinding] = field(default_factory=list)
     findings: list[LintFinding] = field(default_factory=list)
     fixed: Fixed | None = None
     history: History | None = None
@@ -106,34 +106,20 @@ class RubricCheck:
 # ---------------------------------------------------------------------------------------------------- reading
 
 
-def _read(path: Path) -> RubricCheck:
-    """The rubric in a file. What a foreign file says and ours cannot is a finding of its own."""
-    from honestone.core.authoring.lint import WHY
-    from honestone.formats.findings import LintFinding
-    from honestone.formats.source import ForeignRubric
+def _read(workspace: Workspace, request: RubricCheckRequest) -> RubricCheck:
+    """The rubric in a file. Raises SourceErrors for what a foreign file says and ours cannot, unless that is accepted."""
+    from honestone.formats.source import ForeignRubric, refuse_losses
     from honestone.interop.recognise import read_any_rubric
 
-    source = read_any_rubric(path)
-    if not isinstance(source, ForeignRubric):
-        return RubricCheck(path=path, rubric=source.rubric, marked=source.marked, notes=list(source.notes))
-    losses = [
-        LintFinding(
-            place=loss.place,
-            message=loss.message,
-            rule="loss",
-            why=WHY["loss"],
-            suggestion=loss.hint or "say it in another way, or read the rest with --accept-loss",
-        )
-        for loss in source.losses
-    ]
-    return RubricCheck(
-        path=path,
-        rubric=source.rubric,
-        marked=source.marked,
-        dialect=source.dialect,
-        losses=losses,
-        notes=[f"read as {source.dialect}", *source.notes],
-    )
+    path = workspace.path(request.path)
+    source = read_any_rubric(path, request.judging.outside(workspace.path), request.judging.read_as)
+    notes = list(source.notes)
+    dialect = "honestone"
+    if isinstance(source, ForeignRubric):
+        dialect = source.dialect
+        lost = refuse_losses(source.losses, dialect, accepted=request.accept_loss)
+        notes = [f"read as {dialect}", *notes, *lost]
+    return RubricCheck(path=path, rubric=source.rubric, marked=source.marked, dialect=dialect, notes=notes)
 
 
 def _history(checked: RubricCheck, workspace: Workspace, wanted: bool | None) -> History | None:
@@ -161,7 +147,7 @@ def _history(checked: RubricCheck, workspace: Workspace, wanted: bool | None) ->
 def _findings(checked: RubricCheck) -> list[LintFinding]:
     from honestone.formats.findings import find
 
-    found = [*checked.losses, *find(checked.rubric, checked.marked, is_native=checked.is_native)]
+    found = find(checked.rubric, checked.marked, is_native=checked.is_native)
     if checked.history is not None:
         from honestone.app.rubrics.history import history_findings, places
 
@@ -234,12 +220,6 @@ def _try(checked: RubricCheck, workspace: Workspace, request: RubricCheckRequest
     from honestone.formats.golden_file import read_examples
     from honestone.system.files import printable
 
-    if checked.losses:
-        raise UsageError(
-            f"{str(checked.path)!r} says what honestone cannot represent, so its verdicts would mean something else",
-            place=checked.losses[0].place,
-            hint="without --golden and --oracle the losses are listed",
-        )
     examples, notes = read_examples(golden, checked.rubric) if golden is not None else ([], [])
     checked.notes += notes
     paths = [example.path for example in examples] + ([oracle] if oracle is not None else [])

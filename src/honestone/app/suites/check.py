@@ -46,8 +46,7 @@ def check_suite(workspace: Workspace, request: SuiteCheckRequest, observer: Obse
     """Raises UsageError and its kinds for a file that is not a suite or has a loss that is not accepted."""
     if (request.judging.judges or request.target) and not request.run_bare:
         raise UsageError("--judge and --target are for --run; nothing else asks anybody", hint="add --run")
-    allowed = request.judging.outside(workspace.path)
-    checked = _read(workspace.path(request.path), allowed, accept_loss=request.accept_loss)
+    checked = _read(workspace, request)
     checked.remarks += lint_suite(checked.source.suite)
     if request.skill is not None:
         _look_at_skill(checked, workspace.path(request.skill))
@@ -117,12 +116,13 @@ class SuiteCheck:
         }
 
 
-def _read(path: Path, allowed: Sequence[Path], *, accept_loss: bool) -> SuiteCheck:
+def _read(workspace: Workspace, request: SuiteCheckRequest) -> SuiteCheck:
     from honestone.formats.source import refuse_losses
     from honestone.interop.recognise import read_any_suite
 
-    source = read_any_suite(path, allowed)
-    lost = refuse_losses(source.losses, source.dialect, accepted=accept_loss)
+    path = workspace.path(request.path)
+    source = read_any_suite(path, request.judging.outside(workspace.path), request.judging.read_as)
+    lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     notes = [] if source.dialect == "honestone" else [f"read as {source.dialect}"]
     return SuiteCheck(path=path, source=source, notes=[*notes, *source.notes, *lost])
 

@@ -410,7 +410,7 @@ def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer
     from honestone.interop.recognise import read_any_suite
 
     path = workspace.path(request.suite)
-    source = request.source or read_any_suite(path, request.judging.outside(workspace.path))
+    source = request.source or read_any_suite(path, request.judging.outside(workspace.path), request.judging.read_as)
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     cases = _with_options(source, request)
     size = judging_options.max_bytes(request.judging, workspace.settings)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     default=None,
     help="What recorded runs say about the items. [on where there is a store]",
 )
+@shared.accept_loss_option
 @shared.judging_options
 @shared.json_option
 @shared.quiet_option

@@ -644,6 +644,8 @@ def _signs(document: Document) -> int:
     keys = document.keys
     if document.is_lines or not keys & {"prompts", "providers"}:
         return 0
+    if keys & _OWN and not keys & (_AGENTV - {"name"}):
+        return 90
     value = document.value
     tests = value.get("tests")
     listed = [test for test in tests if isinstance(test, dict)] if isinstance(tests, list) else []
@@ -656,6 +658,9 @@ def _signs(document: Document) -> int:
     return 60 if own or has_tests or ("description" in keys and "name" not in keys) else 0
 
 
+_OWN: Final = frozenset(
+    words("defaultTest evaluateOptions commandLineOptions scenarios redteam assertionTemplates nunjucksFilters")
+)
 _AGENTV: Final = frozenset(
     {"name", "assert", "evaluate_options", "workspace", "environment", "execution", "eval_cases"}
 )
