@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from honestone.core.ballot import Reading as Reading
 from honestone.core.images import Image as Image
@@ -137,6 +137,13 @@ class Reply:
     cut: bool = False
     usage: Usage = field(default_factory=Usage)
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+class KeptReply(NamedTuple):
+    """A reply on record: when it was kept (ISO time), and the JSON that it was kept as."""
+
+    at: str
+    data: bytes
 
 
 @runtime_checkable
@@ -463,8 +470,8 @@ class Store(Protocol):
         """The newest recorded reply to this request, unless it is older than `since` (ISO time)."""
         ...
 
-    def answers(self, key: str) -> list[dict[str, Any]]:
-        """Every recorded reply to this request that can be read, oldest first."""
+    def answers(self, keys: Sequence[str]) -> Mapping[str, Sequence[KeptReply]]:
+        """Every recorded reply to many requests, oldest first; a request without one may be left out."""
         ...
 
     def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None: ...

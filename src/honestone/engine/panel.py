@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json as plain_json
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ from honestone.core.rubric import Check, Key, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.spend import Meter, Spend
 from honestone.engine.early_stop import settled
+from honestone.engine.together import Together
 from honestone.ports import (
     REASKS,
     CallFailed,
@@ -41,6 +43,7 @@ from honestone.ports import (
     FunctionalJudge,
     HasCapacity,
     Judge,
+    KeptReply,
     Output,
     PatientJudge,
     Reply,
@@ -118,6 +121,9 @@ class Panel:
     _gates: dict[str, asyncio.Semaphore] = field(default_factory=dict)
     _identities: dict[str, tuple[Judge, str]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._look_up = Together[str, Mapping[str, Sequence[KeptReply]]](self.store.answers)
+
     async def consult(self, question: Question, seats: Sequence[Seat] | None = None) -> list[Consulted]:
         """Every seat's ballot, in the order of the seats. Calls are granted in that order too."""
         chosen = self.seats if seats is None else seats
@@ -149,7 +155,7 @@ class Panel:
             return Consulted(ballot=Ballot(judge=seat.id, kind=seat.kind, marks={}), spend=spend)
         try:
             request = seat.judge.render(question)
-            first = await self._look(seat, request, question, spend)
+            first, before = await self._look(seat, request, question, spend)
         except CallFailed as failed:
             state = JudgeState.SKIPPED if failed.missing else JudgeState.DEGRADED
             return Consulted(ballot=_no_ballot(seat, question, failed.reason, state=state), spend=spend)
@@ -160,8 +166,8 @@ class Panel:
         if not first.is_clean:
             reading, again_failed = await self._reasked(seat, request, question, first, spend)
         ballot = self._ballot(seat, question, reading, again_failed)
-        if self.fresh or spend.cached_calls:
-            earlier = tuple(self._earlier(seat, request, question))
+        if before and (self.fresh or spend.cached_calls) and seat.id not in self.first_counts:
+            earlier = tuple(self._earlier(seat, request, question, before))
             ballot = replace(ballot, earlier=earlier) if earlier else ballot
         return Consulted(ballot=ballot, spend=spend)
 
@@ -176,28 +182,35 @@ class Panel:
             if count > 1:  # What is on record for the same words is the reply that could not be used.
                 problems = (*problems, f"{count} replies in a row could not be used")
             try:
-                again = await self._look(seat, seat.judge.render(question, problems), question, spend)
+                again, _ = await self._look(seat, seat.judge.render(question, problems), question, spend)
             except (CallFailed, NotGranted) as failed:
                 return reading, f"asked once more: {failed}"
             reading = _merge(reading, again)
         return reading, None
 
-    def _earlier(self, seat: Seat, request: Request, question: Question) -> Iterator[dict[Key, Answer]]:
+    def _earlier(
+        self, seat: Seat, request: Request, question: Question, before: Sequence[KeptReply]
+    ) -> Iterator[dict[Key, Answer]]:
         """What this judge answered to the same question before, oldest first."""
-        for kept in self.store.answers(self._key(seat, request))[:-1] if seat.id not in self.first_counts else ():
-            reply = _kept_reply(kept)
+        for kept in before:
+            reply = _read_kept(kept)
             if reply is not None:
                 reading = seat.judge.read(question, request, reply)
                 yield {key: mark.answer for key, mark in reading.marks.items()}
 
-    async def _look(self, seat: Seat, request: Request, question: Question, spend: Spend) -> Reading:
-        reply = await self._reply(seat, request, question, spend)
-        return seat.judge.read(question, request, reply)
+    async def _look(
+        self, seat: Seat, request: Request, question: Question, spend: Spend
+    ) -> tuple[Reading, Sequence[KeptReply]]:
+        """What a reply says, and the replies to the same request from before it."""
+        reply, before = await self._reply(seat, request, question, spend)
+        return seat.judge.read(question, request, reply), before
 
-    async def _reply(self, seat: Seat, request: Request, question: Question, spend: Spend) -> Reply:
+    async def _reply(
+        self, seat: Seat, request: Request, question: Question, spend: Spend
+    ) -> tuple[Reply, Sequence[KeptReply]]:
         judge = seat.judge
         if not judge.is_paid:
-            return await judge.ask(request, question)
+            return await judge.ask(request, question), ()
         key = self._key(seat, request)
         # Equal requests wait for each other, so that the second finds the first one's reply.
         lock = self._waiting.get(key)
@@ -205,9 +218,25 @@ class Panel:
             lock = self._waiting[key] = asyncio.Lock()
         try:
             async with lock:
-                return await self._paid_reply(key, seat, request, question, spend)
+                known = (await self._look_up(key)).get(key, ())
+                kept = self._on_record(key, seat, known)
+                if kept is None:
+                    return await self._paid_reply(key, seat, request, question, spend), known
+                spend.cached_calls += 1
+                self.meter.spent.cached_calls += 1
+                return kept, known[:-1]
         finally:
             self._waiting.pop(key, None)
+
+    def _on_record(self, key: str, seat: Seat, known: Sequence[KeptReply]) -> Reply | None:
+        """The reply that counts without a call."""
+        if seat.id in self.first_counts:
+            return next(filter(None, map(_read_kept, known)), None)
+        # A host agent cannot be asked: what it replied to this very prompt is on record, or is not there.
+        if self.fresh and seat.kind != "agent" and key not in self._asked:
+            return None
+        is_recent = bool(known) and known[-1].at >= (self.oldest_reply or "")
+        return _read_kept(known[-1]) if is_recent else None
 
     def _key(self, seat: Seat, request: Request) -> str:
         """`digest_json` of judge, body and draw, with the judge, who never changes, written down only once."""
@@ -219,15 +248,6 @@ class Panel:
         return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     async def _paid_reply(self, key: str, seat: Seat, request: Request, question: Question, spend: Spend) -> Reply:
-        certifies = seat.id in self.first_counts
-        # A host agent cannot be asked: what it replied to this very prompt is on record, or is not there.
-        if not self.fresh or seat.kind == "agent" or key in self._asked or certifies:
-            first = self.store.answers(key)[:1] if certifies else []
-            kept = _kept_reply(first[0] if first else self.store.reply(key, since=self.oldest_reply))
-            if kept is not None:
-                spend.cached_calls += 1
-                self.meter.spent.cached_calls += 1
-                return kept
         gate = self._gate(seat)
         attempt, waited = 1, 0.0
         while True:
@@ -254,6 +274,7 @@ class Panel:
                 attempt, waited = attempt + 1, waited + wait
         from msgspec import to_builtins
 
+        # At once, and not with those of others: a kill may cost one reply.
         self.store.keep_reply(key, seat.id, to_builtins(reply))
         self._asked.add(key)
         spend.add(reply.usage)
@@ -589,11 +610,16 @@ async def with_retries(
         attempt += 1
 
 
-def _kept_reply(kept: object) -> Reply | None:
+def _read_kept(kept: KeptReply) -> Reply | None:
     """A reply on record. One that cannot be read, of a damaged store, is asked for again."""
-    from msgspec import ValidationError, convert
+    from msgspec import DecodeError, ValidationError, convert, json
 
     try:
-        return convert(kept, Reply)
+        return json.decode(kept.data, type=Reply)
     except ValidationError:
         return None
+    except DecodeError:  # half a surrogate pair, or damaged
+        try:
+            return convert(plain_json.loads(kept.data), Reply)
+        except (ValueError, ValidationError):
+            return None

@@ -20,6 +20,7 @@ from honestone.core.suite.case import Case
 from honestone.core.suite.record import CaseRecord, SuiteRecord
 from honestone.engine.panel import Evaluator
 from honestone.engine.place import load_version, version_blobs
+from honestone.engine.together import Together
 from honestone.ports import HasCapacity, Observer, Output, Store, Target, Task
 from honestone.system.workspace import Folder, make_folder, run_command
 
@@ -70,6 +71,9 @@ class SuiteRun:
     _bad: int = 0
     _worked: int = 0
     _left: int = 0
+
+    def __post_init__(self) -> None:
+        self._append = Together[Sequence[Event], None](self._append_all)
 
     async def all(self) -> None:
         """Every case to its end. Each step of an attempt is on record before the next.
@@ -215,13 +219,19 @@ class SuiteRun:
         said = AttemptJudged(
             case=case.id, attempt=number, ballots=judged.ballots, spend=judged.spend, refused=judged.refused
         )
-        if free is None:
-            self._put(said)
-            return
-        self.store.append_many(self.run, (free, said))
-        for event in (free, said):
+        events = (said,) if free is None else (free, said)
+        await self._append(events)
+        for event in events:
             self.record.add(event)
-        self._keep(free)
+        if free is not None:
+            self._keep(free)
+
+    def _append_all(self, wished: Sequence[Sequence[Event]]) -> None:
+        events = [event for some in wished for event in some]
+        if len(events) == 1:
+            self.store.append(self.run, events[0])
+        else:
+            self.store.append_many(self.run, events)
 
     def _put(self, event: Event, files: Version | None = None) -> None:
         """An event into the store, with the files that it speaks of, and into the record."""

@@ -21,7 +21,7 @@ import msgspec
 from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import NoStoreError, StoreError
 from honestone.core.events import Event, event_from_plain, event_to_plain
-from honestone.ports import Recordable, RunInfo
+from honestone.ports import KeptReply, Recordable, RunInfo
 from honestone.system.files import write_atomically
 
 _NEW_FOLDER = "it may be damaged: keep it, and set HONESTONE_HOME to a new folder"
@@ -258,9 +258,11 @@ class SqliteStore:
             ).fetchone()
         return next(_readable([row] if row else []), None)
 
-    def answers(self, key: str) -> list[dict[str, Any]]:
-        with self._reading():
-            return list(_readable(self._db.execute("select data from replies where key = ? order by id", (key,))))
+    def answers(self, keys: Sequence[str]) -> dict[str, list[KeptReply]]:
+        found: dict[str, list[KeptReply]] = {}
+        for key, at, data in self._of_keys("key, at, data", keys):
+            found.setdefault(key, []).append(KeptReply(at, data))
+        return found
 
     def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
         with self._reading():  # One statement is a transaction of its own, and this one runs for every paid call.
@@ -269,16 +271,15 @@ class SqliteStore:
             )
 
     def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
+        # In the order they were kept, so that the newest of one key is what stays.
+        return dict(self._of_keys("key, data", keys))
+
+    def _of_keys(self, columns: str, keys: Sequence[str]) -> Iterator[Any]:
         with self._reading():
             for start in range(0, len(keys), 500):
                 some = keys[start : start + 500]
                 marks = ",".join("?" * len(some))
-                # In the order they were kept, so that the newest of one key is what stays.
-                found.update(
-                    self._db.execute(f"select key, data from replies where key in ({marks}) order by id", some)
-                )
-        return found
+                yield from self._db.execute(f"select {columns} from replies where key in ({marks}) order by id", some)
 
     def keep_replies(self, replies: Mapping[str, Any], judge: str) -> None:
         now = _now()
