@@ -49,17 +49,25 @@ class CallFailed(Exception):
     """A judge, model, target or worker could not be reached or did not finish: no reply, so nothing to keep.
 
     `retryable`: the same call may work later in this run (429, 5xx, a dropped stream). `missing`: the thing is not
-    there at all (SKIPPED rather than DEGRADED). `retry_after` in seconds, when the other side said so.
+    there at all (SKIPPED rather than DEGRADED). `retry_after` in seconds, when the other side said so. `hint`: what a
+    person can do about it, where that is known.
     """
 
     def __init__(
-        self, reason: str, *, retryable: bool = False, missing: bool = False, retry_after: float | None = None
+        self,
+        reason: str,
+        *,
+        retryable: bool = False,
+        missing: bool = False,
+        retry_after: float | None = None,
+        hint: str | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.retryable = retryable
         self.missing = missing
         self.retry_after = retry_after
+        self.hint = hint
 
 
 # ---------------------------------------------------------------------------------------------------------- models

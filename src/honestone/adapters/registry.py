@@ -459,12 +459,22 @@ def _model(spec: str, entry: Mapping[str, Any] | None, context: AdapterContext, 
         base_url=known.get("base_url"),
         api_key_env=known.get("api_key_env"),
         timeout=seconds,
-        parameters=known.get("parameters"),
+        parameters=_parameters(spec, known),
         concurrency=known.get("concurrency"),
     )
     from honestone.adapters.models.prices import PricedModel
 
     return PricedModel(made, provider, model, context.settings.prices)
+
+
+def _parameters(name: str, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a settings table; `max_tokens` is a shorter way to write the one that bounds a reply."""
+    given = dict(known.get("parameters", {}))
+    if "max_tokens" in known:
+        if "max_output_tokens" in given:
+            raise SettingsError(f"`{name}` has `max_tokens` and `max_output_tokens`, which are the same: leave one out")
+        given["max_output_tokens"] = known["max_tokens"]
+    return given
 
 
 def make_self_judge(worker: str, context: AdapterContext) -> Judge | None:
@@ -484,6 +494,8 @@ def _cli(spec: str, provider: str, known: Mapping[str, Any], seconds: float) -> 
 
     names = ("model", "base_url", "auth", "api_key_env", "command")
     settings = {"name": provider, "timeout": seconds, **{name: known[name] for name in names if name in known}}
+    if "max_tokens" in known:
+        raise SettingsError(f"`{spec}` is an agent CLI, which has no `max_tokens`", hint="take it out of its settings")
     command = settings.get("command")
     if provider != "cli":
         if command is not None and not isinstance(command, str):

@@ -38,6 +38,24 @@ CONNECT_SECONDS: Final = 10.0
 _RETRYABLE_BELOW_500: Final = frozenset({408, 409, 425, 429})
 _HOPELESS_ABOVE_500: Final = frozenset({501, 505})
 _NO_CREDIT: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_CREDIT_WORDS: Final = re.compile(
+    r"insufficient[_ ](?:quota|credit|balance|funds)|credit balance|billing|(?:out of|no|more|purchase|add|buy) credits?\b"
+    r"|top[- ]up|\bquota\b",
+    re.I,
+)
+_A_WINDOW: Final = re.compile(
+    r"\bper[ -_](?:second|minute|hour|day)|\b[rt]p[md]\b|(?:try|retry)[\w ]{0,20} in [\d.]+ ?m?s", re.I
+)
+"""A limit that passes by itself."""
+
+_OVERFLOW: Final = re.compile(
+    r"context[_ ](?:length|window|size|limit)|maximum context|(?:prompt|input|request) (?:is )?too (?:long|large)|too many (?:input )?tokens"
+    r"|(?:input|prompt)[\w ]{0,12} token[\w ]{0,12} exceed|exceeds? the (?:maximum|model'?s?|available) (?:number of )?(?:input )?(?:tokens|context)",
+    re.I,
+)
+_FILTERED: Final = re.compile(r"content[_ ]?(?:filter|management policy)|responsible_?ai_?policy", re.I)
+SHOW_PARTS: Final = "show it parts with --pack head or --pack outline, or leave files out"
+OTHER_ACCOUNT: Final = "add credit to that account, or name another judge (--judge NAME)"
 _LONG_KEY: Final = 12
 """A key at least this long cannot be an ordinary word, so it is taken out of replies as well as errors."""
 
@@ -280,19 +298,36 @@ def read_answer(
         return CallFailed(f"{where} answered with nothing at all", retryable=True)
     if is_html(answer):
         return CallFailed(f"{where} answered with a web page instead of JSON; is `base_url` right?", retryable=True)
-    value = decode(answer.body)
+    found = events_of(answer)
+    value = {EVENTS: found} if found else decode(answer.body)
     if not isinstance(value, dict):
         words = clean(answer.body[:2000].decode(errors="replace"), key, limit=80)
         return CallFailed(f"{where} answered with something that is not a whole JSON object: {words}", retryable=True)
     # Some gateways send the error of the provider behind them with status 200.
-    error = value.get("error")
-    if isinstance(error, dict) and error:
-        code = error.get("code")
-        status = code if isinstance(code, int) and 400 <= code < 600 else 500
-        return failure_of(
-            Answer(status, answer.headers, answer.body), endpoint, model=model, variable=variable, key=key
-        )
+    failed = next((one for one in (value, *found) if isinstance(one.get("error"), dict) and one["error"]), None)
+    if failed is not None:
+        code = failed["error"].get("code")
+        status = int(code) if str(code).isdigit() and 400 <= int(code) < 600 else 500
+        body = _encode(failed) if found else answer.body
+        return failure_of(Answer(status, answer.headers, body), endpoint, model=model, variable=variable, key=key)
     return value
+
+
+EVENTS: Final = "honestone.events"
+"""The key under which a streamed answer has its events: JSON objects in the order in which they came."""
+
+
+def events_of(answer: Answer) -> list[dict[str, Any]]:
+    """The events of a streamed answer (`data:` lines); empty where it is not one. The line `[DONE]` is the event {}."""
+    if not re.match(rb"\s*(?:(?:event|data|id|retry):|:)", answer.body[:200]):
+        return []
+    found = []
+    for event in re.split(rb"\r?\n\r?\n", answer.body):
+        lines = [line[5:].strip() for line in event.splitlines() if line.startswith(b"data:")]
+        value = {} if lines == [b"[DONE]"] else decode(b"\n".join(lines)) if lines else None
+        if isinstance(value, dict):
+            found.append(value)
+    return found
 
 
 def failure_of(answer: Answer, endpoint: Endpoint, *, model: str, variable: str, key: str) -> CallFailed:
@@ -305,6 +340,9 @@ def failure_of(answer: Answer, endpoint: Endpoint, *, model: str, variable: str,
         return CallFailed(
             f"{where} redirects to {target}; redirects are not followed, so set `base_url` to where it leads"
         )
+    told = _known_trouble(said, words, status, variable or where, model)
+    if told is not None:
+        return told
     if status in (401, 403) or (status == 400 and said.is_about_the_key):
         if variable:
             return CallFailed(f"{variable} was refused ({status}): {words}")
@@ -315,10 +353,8 @@ def failure_of(answer: Answer, endpoint: Endpoint, *, model: str, variable: str,
         return CallFailed(f"no such model: {clean(model, key, limit=100)} at {where} ({status}): {words}")
     if status == 404:
         return CallFailed(f"{where} has no such address ({status}): {words}; is `base_url` right?")
-    if said.code in _NO_CREDIT or status == 402:
-        return CallFailed(f"the account behind {variable or where} has no credit left ({status}): {words}")
     if status == 413:
-        return CallFailed(f"the prompt is too large for {where} ({status}): {words}")
+        return CallFailed(f"the prompt is too large for {where} ({status}): {words}", hint=SHOW_PARTS)
     if status in (400, 422):
         return HttpRefused(f"{where} refused the request ({status}): {words}", f"{said.param} {words}")
     if status in _RETRYABLE_BELOW_500 or (status >= 500 and status not in _HOPELESS_ABOVE_500):
@@ -328,6 +364,40 @@ def failure_of(answer: Answer, endpoint: Endpoint, *, model: str, variable: str,
             f"{where} {kind} ({status}): {words}", retryable=True, retry_after=said.wait if wait is None else wait
         )
     return CallFailed(f"{where} answered {status}: {words}")
+
+
+def _known_trouble(said: Said, words: str, status: int, account: str, model: str) -> CallFailed | None:
+    """What has an answer of its own, whatever gateway it came through: no credit, a prompt that is too long, a filter."""
+    # A limit by the minute uses the same words; it comes with a wait, or names its window.
+    passes = said.wait is not None or _A_WINDOW.search(said.message)
+    is_broke = status == 402 or said.code in _NO_CREDIT
+    may_be_broke = status == 429 or (status in (400, 403) and "credit balance" in said.message.casefold())
+    if is_broke or (may_be_broke and not passes and _CREDIT_WORDS.search(f"{said.code} {said.message}")):
+        return CallFailed(f"the account behind {account} has no credit left ({status}): {words}", hint=OTHER_ACCOUNT)
+    if status not in (400, 413, 422):
+        return None
+    if _FILTERED.search(f"{said.code} {said.message}"):
+        from honestone.core.reading.stops import ANOTHER_JUDGE
+
+        return CallFailed(f"content filter: {words}", hint=ANOTHER_JUDGE)
+    return _overflow(said, words, status, model)
+
+
+def _overflow(said: Said, words: str, status: int, model: str) -> CallFailed | None:
+    """A prompt that is longer than the model's context, with both sizes where the server names them."""
+    if not _OVERFLOW.search(f"{said.code} {said.message}"):
+        return None
+    # Names of models hold dates and sizes of their own.
+    plain = re.sub(r"\b\w[\w.]*(?:-[\w.]+)+", "", said.message).replace(",", "")
+    sizes = sorted({int(number) for number in re.findall(r"\b\d{3,9}\b", plain)})
+    if len(sizes) < 2:
+        reason = f"the prompt does not fit into the context of {model} ({status}): {words}"
+        return None if status == 413 else CallFailed(reason, hint=SHOW_PARTS)
+    most, sent = sizes[-2:]
+    return CallFailed(
+        f"the prompt does not fit into the context of {model}: {sent} tokens, its limit is {most} ({status}): {words}",
+        hint=f"{SHOW_PARTS}, and set max_input_tokens = {most} for this judge in honestone.toml",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class Ballot:
 
     `tampered`: the artifact steers this judge, so nothing it said counts. `sandbox`: where checks ran code, of the
     ballot of code. `earlier`: what it answered to the same question before, as far as that is on record, oldest first.
-    `draw_of`: the judge that this one equals, so that the two are one voter.
+    `draw_of`: the judge that this one equals, so that the two are one voter. `hint`: what to do where it gave no answer.
     """
 
     judge: str
@@ -66,6 +66,7 @@ class Ballot:
     sandbox: str | None = None
     earlier: tuple[Mapping[Key, Answer], ...] = ()
     draw_of: str | None = None
+    hint: str | None = None
 
     @property
     def voter(self) -> str:
@@ -82,7 +83,8 @@ class Reading:
 
     `problems` are errors of the reply as a whole (unknown ids, nothing readable); with any error or problem the judge
     is asked once more. `control_error`: what was wrong with its answer to the control item, when it missed that item
-    and `problems` do not say why.
+    and `problems` do not say why. `again`: how often asking again can help at most, where that is known (0: the problem
+    is the reason as it is). `hint`: what a person can do about the problems.
     """
 
     marks: Mapping[Key, Mark]
@@ -91,6 +93,8 @@ class Reading:
     repairs: tuple[str, ...] = ()
     control: Control = "answered"
     control_error: str | None = None
+    again: int | None = None
+    hint: str | None = None
 
     @property
     def tampered(self) -> bool:
@@ -138,7 +142,7 @@ def ballot_to_plain(ballot: Ballot) -> dict[str, Json]:
         "earlier": [[[c, i, answer] for (c, i), answer in answers.items()] for answers in ballot.earlier],
     }
     facts = {"reason": ballot.reason, "kind": None if ballot.judge == CHECK else ballot.kind, "sandbox": ballot.sandbox}
-    facts |= {"draw_of": ballot.draw_of}
+    facts |= {"draw_of": ballot.draw_of, "hint": ballot.hint}
     given = {name: value for name, value in facts.items() if value is not None}
     return {"judge": ballot.judge, "state": str(ballot.state), "marks": marks, **without_empty(more), **given}
 

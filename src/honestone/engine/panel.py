@@ -158,7 +158,8 @@ class Panel:
             first, before = await self._look(seat, request, question, spend)
         except CallFailed as failed:
             state = JudgeState.SKIPPED if failed.missing else JudgeState.DEGRADED
-            return Consulted(ballot=_no_ballot(seat, question, failed.reason, state=state), spend=spend)
+            ballot = _no_ballot(seat, question, failed.reason, state=state, hint=failed.hint)
+            return Consulted(ballot=ballot, spend=spend)
         except NotGranted as refused:
             ballot = _no_ballot(seat, question, f"not asked: {refused}")
             return Consulted(ballot=ballot, spend=spend, refused=str(refused))
@@ -176,7 +177,7 @@ class Panel:
     ) -> tuple[Reading, str | None]:
         """What is known after asking again, as often as the judge is asked again, and why that ended early."""
         for count in range(1, seat.reasks + 1):
-            if reading.is_clean or reading.tampered:
+            if reading.is_clean or reading.tampered or (reading.again is not None and count > reading.again):
                 break
             problems = _complaints(request, reading)
             if count > 1:  # What is on record for the same words is the reply that could not be used.
@@ -293,7 +294,8 @@ class Panel:
             return replace(_no_ballot(seat, question, TAMPERED), tampered=True)
         if reading.control == "missed":
             if reading.problems and not reading.marks:
-                return _no_ballot(seat, question, f"no usable answer: {reading.problems[0]}", reading)
+                prefix = "no usable answer: " if reading.again != 0 else ""
+                return _no_ballot(seat, question, prefix + reading.problems[0], reading, hint=reading.hint)
             why = "it did not answer a question whose answer is known, so nothing it said can be trusted"
             return _no_ballot(seat, question, why, reading)
         marks, unfound = self._with_evidence(question, reading)
@@ -384,6 +386,7 @@ def _joined(seat: Seat, parts: Sequence[Consulted]) -> Consulted:
             abstained=abstained,
             state=failed.state if failed and not marks else JudgeState.AVAILABLE,
             reason=failed.reason if failed else None,
+            hint=failed.hint if failed else None,
             problems=tuple(dict.fromkeys(problem for ballot in ballots for problem in ballot.problems)),
             repairs=tuple(dict.fromkeys(repair for ballot in ballots for repair in ballot.repairs)),
             earlier=tuple(
@@ -423,6 +426,8 @@ def _merge(first: Reading, second: Reading) -> Reading:
         repairs=tuple(dict.fromkeys((*first.repairs, *second.repairs))),
         control=first.control if first.control == "answered" and not second.tampered else second.control,
         control_error=None if first.control == "answered" else second.control_error,
+        again=second.again,
+        hint=second.hint,
     )
 
 
@@ -433,6 +438,7 @@ def _no_ballot(
     reading: Reading | None = None,
     *,
     state: JudgeState = JudgeState.DEGRADED,
+    hint: str | None = None,
 ) -> Ballot:
     return Ballot(
         judge=seat.id,
@@ -443,6 +449,7 @@ def _no_ballot(
         reason=reason,
         problems=reading.problems if reading else (),
         repairs=reading.repairs if reading else (),
+        hint=hint,
     )
 
 

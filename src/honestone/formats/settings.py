@@ -38,6 +38,7 @@ _AGENT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
     "concurrency": int,
     "probability": bool,
     "max_input_tokens": int,
+    "max_tokens": int,
     "images": bool,
     "reasks": int,
 }

@@ -161,6 +161,7 @@ def judge_states(ballots: Iterable[Ballot]) -> list[JudgeDoc]:
             reason=ballot.reason,
             problems=list(ballot.problems) or UNSET,
             repairs=list(ballot.repairs) or UNSET,
+            hint=ballot.hint or UNSET,
         )
         for ballot in ballots
         if ballot.judge != CHECK

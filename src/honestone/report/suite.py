@@ -158,7 +158,8 @@ def _artifact(artifact: StartedArtifact | None) -> ArtifactDoc | None:
 
 def panel_states(ballots: Iterable[Ballot]) -> list[JudgeDoc]:
     """Each judge once: its worst state over all cases, with the first reason."""
-    return [JudgeDoc(id=one.id, state=one.state, reason=one.reason) for one in worst_states(judge_states(ballots))]
+    worst = worst_states(judge_states(ballots))
+    return [JudgeDoc(id=one.id, state=one.state, reason=one.reason, hint=one.hint) for one in worst]
 
 
 def suite_flags(record: SuiteRecord) -> list[str]:

@@ -401,6 +401,8 @@ def judge_table(judges: Sequence[JudgeDoc], style: Style) -> list[str]:
         said = pad(line(one.state), 9) + "  "
         why = wrap(line(one.reason or "", 400), style.columns - taken, first=said, most=4, more=more)
         lines += [start + why[0], *(" " * taken + rest for rest in why[1:])]
+        if one.hint:
+            lines += wrap(line(one.hint, 300), style.columns, first="      hint: ", most=4, more=more)
         lines += [style.paint(row, "dim") for row in _problem_lines(one.troubles, style)]
     return lines
 
@@ -423,7 +425,7 @@ def footer(doc: ScorecardDoc, style: Style) -> list[str]:
         lines += next_line("again", f"honestone show {line(doc.run)}", style)
     if doc.verdict == "fail":
         lines += next_line("next", improve_command(doc), style)
-    if doc.verdict == "inconclusive" and any(judge.is_absent for judge in doc.judges):
+    if doc.verdict == "inconclusive" and any(judge.is_absent and not judge.hint for judge in doc.judges):
         lines += next_line("next", "honestone doctor", style)
     return lines
 

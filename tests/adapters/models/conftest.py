@@ -17,7 +17,18 @@ def one_standin() -> Iterator[Standin]:
 def standin(one_standin: Standin, monkeypatch: pytest.MonkeyPatch) -> Standin:
     """A stand-in without memory of earlier tests, the key in TEST_KEY, and no other key, address or proxy around."""
     fresh = Standin()
-    for name in ("say", "fault", "declines", "seen", "in_the_air", "most_in_the_air", "meeting", "on_hang"):
+    for name in (
+        "say",
+        "fault",
+        "declines",
+        "streams_only",
+        "stream_length",
+        "seen",
+        "in_the_air",
+        "most_in_the_air",
+        "meeting",
+        "on_hang",
+    ):
         setattr(one_standin, name, getattr(fresh, name))
     for name in (
         "OPENAI_API_KEY",

@@ -54,7 +54,7 @@ _FIELDS = {
 
 @dataclass
 class Saying:
-    """What the model says. `stop` is "stop", "length" or "refusal"; `logprobs` is a list of (token, {token: log})."""
+    """What the model says. `stop` is "stop", "length", "refusal" or "filter"; `logprobs` is a list of (token, {token: log})."""
 
     text: str = '{"answer": true}'
     stop: str = "stop"
@@ -88,6 +88,8 @@ class Standin:
         self.say = Saying()
         self.fault: Fault | None = None
         self.declines: set[str] = set()
+        self.streams_only = False
+        self.stream_length: int | None = None
         self.seen: list[Seen] = []
         self.in_the_air = 0
         self.most_in_the_air = 0
@@ -199,7 +201,9 @@ class _Handler(BaseHTTPRequestHandler):
             return self._error(api, *problem)
         if model.startswith("ghost"):
             return self._error(api, 404, _ghost_words(api, model), "model_not_found")
-        unknown = set(body) - _FIELDS[api]
+        if self.owner.streams_only and body.get("stream") is not True:
+            return self._error(api, 400, "Stream must be set to true")
+        unknown = set(body) - _FIELDS[api] - ({"stream"} if self.owner.streams_only else set())
         if unknown:
             return self._error(api, 400, f"Unknown parameter: {sorted(unknown)}")
         if api == "messages" and ("max_tokens" not in body or "anthropic-version" not in self.headers):
@@ -207,8 +211,12 @@ class _Handler(BaseHTTPRequestHandler):
         for feature, is_used, words in _features(api, body):
             if feature in self.owner.declines and is_used:
                 return self._error(api, 400, words)
-        self._json(_ANSWERS[api](self.owner.say, model))
-        return None
+        whole = _ANSWERS[api](self.owner.say, model)
+        if not self.owner.streams_only:
+            return self._json(whole)
+        events = _STREAMS[api](whole)
+        sent = "".join(events[: self.owner.stream_length]).encode()
+        return self._bytes(sent, 200, {"Content-Type": "text/event-stream; charset=utf-8"})
 
     def _key_problem(self, api: str) -> tuple[int, str, str] | None:
         sent = self.headers.get(
@@ -335,7 +343,11 @@ def _features(api: str, body: dict[str, Any]) -> list[tuple[str, bool, str]]:
 def _chat(say: Saying, model: str) -> dict[str, Any]:
     refused = say.stop == "refusal"
     message = {"role": "assistant", "content": None if refused else say.text, "refusal": say.text if refused else None}
-    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": "stop" if refused else say.stop}
+    choice: dict[str, Any] = {
+        "index": 0,
+        "message": message,
+        "finish_reason": "stop" if refused else {"filter": "content_filter"}.get(say.stop, say.stop),
+    }
     if say.logprobs is not None:
         choice["logprobs"] = {"content": _openai_logprobs(say)}
     return {
@@ -359,13 +371,13 @@ def _responses(say: Saying, model: str) -> dict[str, Any]:
         part = {"type": "output_text", "text": say.text, "annotations": []}
     if say.logprobs is not None:
         part["logprobs"] = _openai_logprobs(say)
-    cut = say.stop == "length"
+    why = {"length": "max_output_tokens", "filter": "content_filter"}.get(say.stop)
     return {
         "id": "resp_1",
         "object": "response",
         "model": model + "-2026",
-        "status": "incomplete" if cut else "completed",
-        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "status": "incomplete" if why else "completed",
+        "incomplete_details": {"reason": why} if why else None,
         "error": None,
         "output": [{"type": "reasoning", "summary": []}, {"type": "message", "role": "assistant", "content": [part]}],
         "usage": {"input_tokens": 11, "output_tokens": 7, "input_tokens_details": {"cached_tokens": say.cached}},
@@ -373,7 +385,7 @@ def _responses(say: Saying, model: str) -> dict[str, Any]:
 
 
 def _messages(say: Saying, model: str) -> dict[str, Any]:
-    stop = {"stop": "end_turn", "length": "max_tokens"}.get(say.stop, say.stop)
+    stop = {"stop": "end_turn", "length": "max_tokens", "filter": "refusal"}.get(say.stop, say.stop)
     return {
         "id": "msg_1",
         "type": "message",
@@ -391,7 +403,7 @@ def _messages(say: Saying, model: str) -> dict[str, Any]:
 
 
 def _google(say: Saying, model: str) -> dict[str, Any]:
-    stop = {"stop": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}[say.stop]
+    stop = {"stop": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY", "filter": "PROHIBITED_CONTENT"}[say.stop]
     candidate: dict[str, Any] = {
         "content": {"role": "model", "parts": [{"text": "hm", "thought": True}, {"text": say.text}]},
         "finishReason": stop,
@@ -423,3 +435,48 @@ def _openai_logprobs(say: Saying) -> list[dict[str, Any]]:
 
 
 _ANSWERS = {"chat": _chat, "responses": _responses, "messages": _messages, "generateContent": _google}
+
+
+def _event(value: dict[str, Any]) -> str:
+    name = f"event: {value['type']}\r\n" if "type" in value else ""
+    return f"{name}data: {json.dumps(value)}\r\n\r\n"
+
+
+def _chat_stream(whole: dict[str, Any]) -> list[str]:
+    choice = whole["choices"][0]
+    text = choice["message"]["content"] or ""
+    base = {"object": "chat.completion.chunk", "model": whole["model"]}
+    deltas = [{"role": "assistant", "content": ""}, *({"content": text[at : at + 3]} for at in range(0, len(text), 3))]
+    chunks = [{**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    chunks.append({**base, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]})
+    chunks.append({**base, "choices": [], "usage": whole["usage"]})
+    return [": hello\n\n", *map(_event, chunks), "data: [DONE]\n\n"]
+
+
+def _responses_stream(whole: dict[str, Any]) -> list[str]:
+    delta = {"type": "response.output_text.delta", "delta": "x"}
+    return [*map(_event, [{"type": "response.created", "response": {}}, delta]), _ended(whole)]
+
+
+def _ended(whole: dict[str, Any]) -> str:
+    return _event({"type": f"response.{whole['status']}", "response": whole})
+
+
+def _messages_stream(whole: dict[str, Any]) -> list[str]:
+    text = whole["content"][-1]["text"]
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm"}},
+        {"type": "ping"},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+    ]
+    events += [
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": text[at : at + 3]}}
+        for at in range(0, len(text), 3)
+    ]
+    ended = {"type": "message_delta", "delta": {"stop_reason": whole["stop_reason"]}, "usage": {"output_tokens": 7}}
+    return [*map(_event, [*events, ended, {"type": "message_stop"}])]
+
+
+_STREAMS = {"chat": _chat_stream, "responses": _responses_stream, "messages": _messages_stream}

@@ -236,10 +236,7 @@ def test_an_account_without_credit_is_not_tried_again(standin: Standin, api: str
     """A 429 that no wait can cure is told apart from one that a wait cures."""
     standin.fault = Fault("status", status=429, message="You exceeded your quota", code="insufficient_quota")
     got = failure(model_for(standin, api))
-    if api == "messages":
-        assert got.retryable  # this API has no such code; its own word for it is a 400
-    else:
-        assert not got.retryable and "credit" in got.reason
+    assert not got.retryable and "credit" in got.reason
 
 
 def test_a_redirect_is_not_followed(standin: Standin, api: str) -> None:

@@ -57,7 +57,8 @@ class PairJudge(PromptedJudge):
         """A preference on the control item voids everything."""
         found = read_pair_reply(reply.text, request.token or "", _numbers(request), cut=reply.cut)
         control = found.answers.get(request.canary or 0)
-        return reading_of(found, request, STEERED if control is not None and choice_of(control) != "tie" else None)
+        steered = STEERED if control is not None and choice_of(control) != "tie" else None
+        return reading_of(found, request, steered, self._stop(reply))
 
 
 def _numbers(request: Request) -> list[int]:

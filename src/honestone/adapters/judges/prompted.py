@@ -11,6 +11,7 @@ from honestone.core.ballot import AskedCriterion, Question
 from honestone.core.images import images_to_send
 from honestone.core.packing import Budget, pack, room_for_text, too_big, what_to_do
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
+from honestone.core.reading.stops import Stop, stop_of
 from honestone.core.rubric import Item, Key
 from honestone.ports import REASKS, CallFailed, HasCapacity, Image, Model, Prompt, Reading, Reply, Request
 from honestone.prompts.filling import CANARY, LAYOUT, judge_prompt, load_template, sent_schema
@@ -150,7 +151,14 @@ class PromptedJudge:
         schema = ReplySchema(token=request.token or "", items=numbered_items(request, question))
         found = read_reply(reply.text, schema, cut=reply.cut)
         control = found.answers.get(request.canary or 0)
-        return reading_of(found, request, TAMPERED if control is not None and control.answer is True else None)
+        steered = TAMPERED if control is not None and control.answer is True else None
+        return reading_of(found, request, steered, self._stop(reply))
+
+    def _stop(self, reply: Reply) -> Stop | None:
+        written = reply.usage.output_tokens or 0
+        # An agent CLI has no limit of ours to raise.
+        table = self.id if "api" in self.model.identity else None
+        return stop_of(str(reply.detail.get("stop", "")), reply.text, cut=reply.cut, table=table, written=written)
 
     async def close(self) -> None:
         await self.model.close()
@@ -175,11 +183,17 @@ _numbered: dict[int | None, tuple[Mapping[int, Key], tuple[AskedCriterion, ...],
 """The latest by the number of the control item: case after case asks the same rubric."""
 
 
-def reading_of(found: ReplyReading, request: Request, steered: str | None) -> Reading:
-    """What was read by number, by key. `steered` says why all of it is void: the control item was answered wrongly."""
+def reading_of(found: ReplyReading, request: Request, steered: str | None, stop: Stop | None) -> Reading:
+    """What was read by number, by key. `steered` says why all of it is void: the control item was answered wrongly.
+    `stop`: what ended the reply early, which is the reason where nothing could be read."""
     if steered is not None:
         errors = dict.fromkeys(request.numbers.values(), steered)
         return Reading(marks={}, errors=errors, problems=(steered,), repairs=found.repairs, control="yes")
+    if stop is not None and not found.answers:
+        errors = dict.fromkeys(request.numbers.values(), stop.reason)
+        return Reading(
+            marks={}, errors=errors, problems=(stop.reason,), control="missed", again=stop.again, hint=stop.hint
+        )
     missed = None if request.canary is None else found.errors.get(request.canary)
     return Reading(
         marks={key: found.answers[n] for n, key in request.numbers.items() if n in found.answers},

@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from honestone.adapters.loose_json import count, string, table, tables, total
-from honestone.adapters.models.api_model import SCHEMA, ApiModel, base64_of, no_reply, parts_of, usage, without_nones
+from honestone.adapters.models.api_model import (
+    SCHEMA,
+    ApiModel,
+    base64_of,
+    ended_early,
+    no_reply,
+    parts_of,
+    usage,
+    without_nones,
+)
 from honestone.adapters.models.schemas import for_anthropic
 from honestone.ports import Completion, Image, Prompt
 
@@ -41,6 +50,9 @@ class AnthropicMessages(ApiModel):
             }
         )
 
+    def assembled(self, events: list[dict[str, Any]]) -> dict[str, Any]:
+        return _from_events(events, self.model)
+
     def read(self, value: Mapping[str, Any]) -> Completion:
         if not isinstance(value.get("content"), list):
             raise no_reply("no content", self.model)
@@ -61,6 +73,26 @@ class AnthropicMessages(ApiModel):
             model=string(value.get("model")) or None,
             detail={} if not stop or stop in _WHOLE else {"stop": stop},
         )
+
+
+def _from_events(events: list[dict[str, Any]], model: str) -> dict[str, Any]:
+    message: dict[str, Any] = {}
+    blocks: dict[object, dict[str, Any]] = {}
+    for event in events:
+        kind, delta = event.get("type"), table(event.get("delta"))
+        if kind == "message_start":
+            message = dict(table(event.get("message")))
+        elif kind == "content_block_start":
+            blocks[event.get("index")] = dict(table(event.get("content_block")))
+        elif kind == "content_block_delta" and event.get("index") in blocks:
+            block = blocks[event.get("index")]
+            block["text"] = string(block.get("text")) + string(delta.get("text"))
+        elif kind == "message_delta":
+            used = {**table(message.get("usage")), **table(event.get("usage"))}
+            message |= {**delta, "usage": used}
+    if not any(event.get("type") == "message_stop" for event in events):
+        raise ended_early(model)
+    return {**message, "content": [block for _, block in blocks.items()]}
 
 
 def _content(prompt: Prompt) -> Any:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 from honestone.adapters.models.options import Options, merged
-from honestone.adapters.transport import Endpoint, HttpRefused, hold, host_of, let_go
+from honestone.adapters.transport import EVENTS, Endpoint, HttpRefused, hold, host_of, let_go
 from honestone.core.errors import SettingsError
 from honestone.ports import CallFailed, Completion, Image, Prompt, Usage
 
@@ -35,10 +35,20 @@ _declined: set[tuple[str, str, str]] = set()
 """(base URL, model, feature) that a server has refused in this process: not asked for again."""
 
 
+_streams: set[tuple[str, str]] = set()
+"""(base URL, model) that has said in this process that it answers only in a stream."""
+
+_WANTS_STREAM: Final = re.compile(
+    r"\bnon-?stream|\b(?:only|must|requires?|set|enable|needs?)\b[^.;]{0,60}\bstream|\bstream\w*\W{0,3}(?:[^.;]{0,40}\b(?:true|required|only|enabled))",
+    re.I,
+)
+
+
 class ApiModel(ABC):
     """A model behind an HTTP API. A subclass says how a request is written and how an answer is read, both pure."""
 
     api: ClassVar[str]
+    can_stream: ClassVar[bool] = True
     offers: ClassVar[frozenset[str]] = frozenset()
     """The options beyond the common ones that this API has."""
     default_max_output: ClassVar[int | None] = None
@@ -68,14 +78,21 @@ class ApiModel(ABC):
         asked = self._asked_for(prompt)
         use = frozenset(feature for feature in asked if (*self._place, feature) not in _declined)
         body = merged(self.body(prompt, use), self.options.extra)
+        if self._place in _streams:
+            body["stream"] = True
         try:
             value = await hold(self).post(self.endpoint, self.path(), body, model=self.model)
         except HttpRefused as refusal:
+            if self.can_stream and self._place not in _streams and _WANTS_STREAM.search(refusal.words):
+                _streams.add(self._place)
+                raise CallFailed(f"{self.model} answers only in a stream", retryable=True, retry_after=0.0) from None
             feature = next((f for f, named in _NAMED_BY.items() if f in use and named.search(refusal.words)), None)
             if feature is None:
                 raise
             _declined.add((*self._place, feature))
         else:
+            if EVENTS in value:
+                value = self.assembled(value[EVENTS])
             return self.completion(value, prompt, use)
         # Not asked again here: the engine counts every call, this one too.
         raise CallFailed(f"{self.model} does not take {feature}; asking without", retryable=True, retry_after=0.0)
@@ -98,6 +115,10 @@ class ApiModel(ABC):
     @abstractmethod
     def read(self, value: Mapping[str, Any]) -> Completion:
         """The answer. Raises CallFailed (retryable) when it holds no reply at all."""
+
+    def assembled(self, events: list[dict[str, Any]]) -> dict[str, Any]:
+        """The events of a stream as the answer that would have come without one. Raises CallFailed where it is not whole."""
+        raise CallFailed(f"{self.model} answered in a stream, which is not read from this API")
 
     # -------------------------------------------------------------------------------------- for subclasses
 
@@ -139,6 +160,10 @@ def usage(input: int | None, output: int | None, cached: int | None) -> Usage:
 
 def no_reply(what: str, model: str) -> CallFailed:
     return CallFailed(f"{model}: the answer holds {what}", retryable=True)
+
+
+def ended_early(model: str) -> CallFailed:
+    return CallFailed(f"{model}: its stream ended before the answer was whole", retryable=True)
 
 
 def without_nones(body: dict[str, Any]) -> dict[str, Any]:

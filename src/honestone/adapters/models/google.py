@@ -27,6 +27,7 @@ ALTERNATIVES = 5
 
 class GoogleGenerate(ApiModel):
     api = "generateContent"
+    can_stream = False
     offers = frozenset({"effort", "probability", "seed"})
     default_max_output = 16_000  # thinking counts as output
 

@@ -12,6 +12,7 @@ from honestone.adapters.models.api_model import (
     SEED,
     ApiModel,
     data_url,
+    ended_early,
     no_reply,
     parts_of,
     usage,
@@ -57,6 +58,14 @@ class OpenAIResponses(ApiModel):
                 "top_logprobs": ALTERNATIVES if probable else None,
             }
         )
+
+    def assembled(self, events: list[dict[str, Any]]) -> dict[str, Any]:
+        """The last event with a `response` of its own status holds the whole."""
+        ended = ("response.completed", "response.incomplete", "response.failed")
+        whole = [event["response"] for event in tables(events) if event.get("type") in ended and "response" in event]
+        if not whole:
+            raise ended_early(self.model)
+        return dict(table(whole[-1]))
 
     def read(self, value: Mapping[str, Any]) -> Completion:
         status = value.get("status", "completed")
@@ -118,6 +127,25 @@ class OpenAIChat(ApiModel):
                 "top_logprobs": ALTERNATIVES if PROBABILITY in use else None,
             }
         )
+
+    def assembled(self, events: list[dict[str, Any]]) -> dict[str, Any]:
+        """The pieces of the first choice joined. A stream is whole when it says why it ended."""
+        message: dict[str, Any] = {"content": "", "refusal": ""}
+        whole: dict[str, Any] = {}
+        stop, tokens = "", list[Any]()
+        for event in events:
+            whole |= {name: event[name] for name in ("model", "usage") if event.get(name)}
+            for choice in tables(event.get("choices")):
+                if choice.get("index", 0) != 0:
+                    continue
+                piece = table(choice.get("delta") or choice.get("message"))
+                for name in message:
+                    message[name] += string(piece.get(name))
+                stop = string(choice.get("finish_reason")) or stop
+                tokens += tables(table(choice.get("logprobs")).get("content"))
+        if not stop:
+            raise ended_early(self.model)
+        return {**whole, "choices": [{"message": message, "finish_reason": stop, "logprobs": {"content": tokens}}]}
 
     def read(self, value: Mapping[str, Any]) -> Completion:
         choices = tables(value.get("choices"))

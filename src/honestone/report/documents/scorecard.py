@@ -211,6 +211,7 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
     `state`, `reason`: AVAILABLE, SKIPPED or DEGRADED, and why
     `asked`: how often it was asked this question, where it was more than once
     `problems`, `repairs`: what was wrong in its replies, and what was repaired; absent where there is nothing
+    `hint`: what to do about its reason; absent where that is not known
     """
 
     id: str
@@ -219,6 +220,7 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
     problems: list[str] | UnsetType = UNSET
     repairs: list[str] | UnsetType = UNSET
     asked: AskedDoc | UnsetType = UNSET
+    hint: str | UnsetType = UNSET
 
     @property
     def is_absent(self) -> bool:
