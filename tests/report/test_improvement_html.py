@@ -73,7 +73,7 @@ def test_hostile_words_stay_words() -> None:
         one |= {"focus": [HOSTILE], "reason": HOSTILE, "judges": [samples.judge(HOSTILE, "DEGRADED", HOSTILE)]}
     page = improvement_html(doc, diffs=[(1, "+" + HOSTILE)])
     assert Page(page).made.isdisjoint({"script", "img"}) and "\x1b" not in page and "\u202e" not in page
-    assert "NOT in the artifact" in page
+    assert "not in the text" in page
 
 
 def test_nothing_scored_is_a_page_too() -> None:

@@ -117,7 +117,9 @@ def test_quotes_are_marked_where_they_stand_with_their_judge() -> None:
     text = suite_html(
         report([case("x", output="The quick brown\n  fox jumps.", criteria=[criterion("c", 100.0, [asked])])])
     )
-    marked = [(look, words) for look, words in re.findall(r'<mark[^>]* class="(\w+)"[^>]*>([^<]*)</mark>', text)]
+    marked = [
+        (look, words) for look, words in re.findall(r'<mark[^>]* class="(\w+)"[^>]*><a[^>]*>([^<]*)</a></mark>', text)
+    ]
     assert marked == [("j1", "quick "), ("many", "brown"), ("j2", "\n  fox")]
     assert text.count(">in the output</a>") == 2 and text.count("not in the output") == 1
 

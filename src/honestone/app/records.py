@@ -69,13 +69,15 @@ class RunRecord:
         """The document, and the report as Markdown."""
         return improvement_report(self.store, self.info.id)
 
-    def improvement_page(self, *, served: str = "") -> str:
-        """The same as an HTML page, with what each round changed; `served`: for a server."""
+    def improvement_page(self, *, served: str = "", is_side_by_side: bool = False) -> str:
+        """The same as an HTML page, with what each round changed and the best version; `served`: for a server."""
         from honestone.report.improvement_html import improvement_html
 
         log = self.store.events(self.info.id)
         diffs = round_diffs(self.store, state_of(log), started_of(log).artifact.path)
-        return improvement_html(self.improvement()[0], diffs=diffs, served=served)
+        document = self.improvement()[0]
+        text = text_of(self.store, document.artifact.digest)
+        return improvement_html(document, diffs=diffs, text=text, served=served, is_side_by_side=is_side_by_side)
 
     def document(self) -> ImportedDoc | NoiseDoc | AuditDoc | CalibrationDoc:
         """Of a run of a kind that has one document alone."""

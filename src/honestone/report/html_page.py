@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Final
 from urllib.parse import quote as quoted
 from urllib.parse import urlencode
@@ -20,7 +21,16 @@ from urllib.parse import urlencode
 from jinja2 import Environment
 from markupsafe import Markup
 
-from honestone.core.numbers import Number, bar_number, change_words, duration_words, exact, points, score_or_interval
+from honestone.core.numbers import (
+    Number,
+    bar_number,
+    change_words,
+    duration_words,
+    exact,
+    points,
+    score_or_interval,
+    sure,
+)
 from honestone.report.case_table import MOST_COLUMNS, is_low
 from honestone.report.case_text import evidence_place
 from honestone.report.documents.scorecard import (
@@ -90,6 +100,7 @@ def _environment() -> Environment:
         color=color,
         depths=depths,
         diff_lines=_diff_lines,
+        diff_rows=_diff_rows,
         digest=_digest,
         duration=duration_words,
         facts=_facts,
@@ -106,6 +117,7 @@ def _environment() -> Environment:
         sides=_sides,
         short=lambda value: "" if value is None else f"{float(value):.6g}",
         state=_state_of,
+        sure=sure,
         text=text_of,
         to_show=flags_to_show,
         verdict=verdict_words,
@@ -191,6 +203,24 @@ def _places(by: Number, interval: Sequence[Number] | None, times: int) -> list[F
     ends = [exact(one) * times for one in (low, by, high)]
     reach = max(Fraction(5), *(abs(one) for one in ends)) * Fraction(105, 100)
     return [50 + one * 50 / reach for one in ends]
+
+
+def _diff_rows(text: str) -> list[tuple[str, str | None, str | None]]:
+    """(class, before, after) of a unified diff: lines that were taken out next to those that came in their place. With a
+    class it is one line over both columns."""
+    rows: list[tuple[str, str | None, str | None]] = []
+    old: list[str] = []
+    new: list[str] = []
+    for look, words in [*_diff_lines(text), ("end", "")]:
+        if look == "del":
+            old.append(words[1:])
+        elif look == "add":
+            new.append(words[1:])
+        else:
+            rows += [("", *pair) for pair in zip_longest(old, new)]
+            old, new = [], []
+            rows += [(look, words, words) if look else ("", words[1:], words[1:])] if look != "end" else []
+    return rows
 
 
 def _diff_lines(text: str) -> list[tuple[str, str]]:

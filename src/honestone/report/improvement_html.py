@@ -4,31 +4,113 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
-from honestone.core.ballot import CHECK
-from honestone.core.numbers import change
+from honestone.core.numbers import change, points
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
-from honestone.report.documents.scorecard import CriterionDoc, QuoteDoc, ScorecardDoc, depths, items_of
+from honestone.report.documents.scorecard import CriterionDoc, ScorecardDoc, depths
 from honestone.report.html_page import draw_page
 from honestone.report.improvement_text import result_reasons
-from honestone.report.quote_marks import longest_text
-from honestone.report.sharing import answer_words
+from honestone.report.judged_text import JudgedText
+from honestone.report.quote_marks import LONGEST, longest_text
 from honestone.system.drawing import count, line
 
 _LOOKS: Final = {"PASSED": "passed", "UNCONFIRMED": "inconclusive", "INTERRUPTED": "skipped"}
 _UNDECIDED: Final = ("UNCONFIRMED", "COULD_NOT_JUDGE")
 
 
-def improvement_html(doc: ImprovementDoc, *, diffs: Sequence[tuple[int, str]] = (), served: str = "") -> str:
-    """`honestone.improvement/1` as a whole page. `diffs` are (round, unified diff)."""
-    page = _Page(doc, dict(diffs))
+def improvement_html(
+    doc: ImprovementDoc,
+    *,
+    diffs: Sequence[tuple[int, str]] = (),
+    text: str | None = None,
+    served: str = "",
+    is_side_by_side: bool = False,
+) -> str:
+    """`honestone.improvement/1` as a whole page. `diffs` are (round, unified diff), `text` is of the best version."""
+    page = _Page(doc, dict(diffs), text, is_side_by_side)
     names = [*page.names, doc.worker or "", doc.target or "", *(one.id for one in doc.certification.judges)]
     holds = [count(len(diffs), "diff")] if diffs else []
-    holds += answer_words(doc.last_card.criteria if doc.last_card else ())
+    holds += page.judged.holds if page.judged else []
     return draw_page(
         "improvement.html.j2", served=served, names=names, holds=holds, doc=doc, page=page, reasons=result_reasons(doc)
     )
+
+
+def versions_html(doc: ImprovementDoc, a: str, b: str, diff: str, *, is_side_by_side: bool) -> str:
+    """Two versions of a loop, as `RunRecord.version` names them: their scores, and the unified diff from one to the other."""
+    before, after = (_scores_of(doc, one) for one in (a, b))
+    moves = [(name, before.get(name), after.get(name), change(before.get(name), after.get(name))) for name in before]
+    page = {"longest": LONGEST, "is_side_by_side": is_side_by_side}
+    versions = dict(_version_names(doc))
+    return draw_page(
+        "view_versions.html.j2",
+        served="versions",
+        doc=doc,
+        a=a,
+        b=b,
+        versions=versions,
+        diff=diff,
+        moves=moves,
+        page=page,
+    )
+
+
+def _version_names(doc: ImprovementDoc) -> list[tuple[str, str]]:
+    """(name, in words) of every version that can be compared."""
+    rounds = [(str(one.round), f"round {one.round}, {one.decision_words}") for one in doc.rounds if one.version]
+    return [("original", "the original"), *rounds, ("best", "the best version")]
+
+
+def _scores_of(doc: ImprovementDoc, version: str) -> dict[str, float | None]:
+    """The overall score and those of the criteria, as far as they are known."""
+    number = str(doc.best_round) if version == "best" else version
+    found = next((one for one in doc.rounds if str(one.round) == number), None)
+    if found is not None:
+        return {"overall": found.score_after, **{one.id: one.after for one in found.criteria}}
+    card = doc.baseline
+    return {"overall": card.score, **{one.id: one.score for one in card.criteria}} if card else {"overall": None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Point:
+    """A version in the chart: `left` in percent, `top` in pixels."""
+
+    round: int
+    score: float
+    is_kept: bool
+    left: float
+    top: float
+
+
+class _Chart:
+    """Scores by round, as far as they are known."""
+
+    def __init__(self, versions: Sequence[tuple[int, float, bool]]) -> None:
+        step = 88 / max(1, len(versions) - 1)
+        self.points = [
+            _Point(round=number, score=score, is_kept=kept, left=6 + at * step, top=self.high(score))
+            for at, (number, score, kept) in enumerate(versions)
+        ]
+
+    @staticmethod
+    def high(score: float) -> float:
+        return round(140 - float(score) * 1.15, 2)
+
+    @property
+    def steps(self) -> Iterator[tuple[_Point, _Point]]:
+        """From each version that was kept to the next."""
+        return pairwise(one for one in self.points if one.is_kept)
+
+    @property
+    def says(self) -> str:
+        told = [
+            f"{f'round {one.round}' if one.round else 'the original'}: {points(one.score)}"
+            + ("" if one.is_kept else ", rolled back")
+            for one in self.points
+        ]
+        return "Scores by round. " + "; ".join(told)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,19 +136,17 @@ class _Move:
 
 
 class _Page:
-    """What the page knows besides its document: diffs, numbers of the judges, how long a text may be."""
+    """What the page knows besides its document: diffs, the best version's text, how long a text may be."""
 
-    def __init__(self, doc: ImprovementDoc, diffs: Mapping[int, str]) -> None:
+    def __init__(self, doc: ImprovementDoc, diffs: Mapping[int, str], text: str | None, is_side_by_side: bool) -> None:
         self._doc = doc
         self._diffs = diffs
+        self.is_side_by_side = is_side_by_side
         self.longest = longest_text(map(len, diffs.values()))
         card = doc.last_card
-        voters = [
-            judge for _, item in items_of(card.criteria if card else ()) for judge in item.votes if judge != CHECK
-        ]
-        names = [*(one.id for one in card.judges), *voters] if card else []
-        self.names = list(dict.fromkeys(names))
-        self.numbers = {name: number for number, name in enumerate(self.names, 1)}
+        self.judged = JudgedText(doc=card, text=text) if card else None
+        self.names = self.judged.names if self.judged else []
+        self.numbers = self.judged.numbers if self.judged else {}
 
     @property
     def look(self) -> str:
@@ -74,16 +154,17 @@ class _Page:
         return _LOOKS.get(self._doc.result, undecided)
 
     @property
-    def versions(self) -> list[tuple[str, str, float | None, list[float] | None]]:
-        """(name, look, score, interval) of the original and of every version that was scored."""
+    def versions(self) -> list[tuple[str, str]]:
+        return _version_names(self._doc)
+
+    @property
+    def chart(self) -> _Chart | None:
+        """The original and every version that was scored; of one alone there is none."""
         before = self._doc.baseline
-        found = [("original", "passed", before.score, before.interval)] if before else []
-        for one in self._doc.rounds:
-            if one.score_after is not None or one.interval_after:
-                look = "passed" if one.is_accepted else "failed"
-                name = f"round {one.round}" + ("" if one.is_accepted else " (not kept)")
-                found.append((name, look, one.score_after, one.interval_after))
-        return found
+        found = [(0, before.score, True)] if before else []
+        found += [(one.round, one.score_after, one.is_accepted) for one in self._doc.rounds]
+        known = [(number, score, kept) for number, score, kept in found if score is not None]
+        return _Chart(known) if len(known) > 1 else None
 
     def diff(self, one: RoundDoc) -> str:
         return self._diffs.get(one.round, "").rstrip("\n")
@@ -104,11 +185,6 @@ class _Page:
         depth = depths(after.criteria)
         for one in after.criteria:
             yield _move(one.id, known.get(one.id), one, one.needs, depth[one.id])
-
-    def find(self, one: QuoteDoc) -> tuple[int | None, str | None, str, str]:
-        """(number of the judge, no place, what is known of it, class) of a quote from the artifact."""
-        look = "absent" if one.found is False else "soft"
-        return self.numbers.get(one.judge), None, one.place_words(), look
 
 
 def _move(

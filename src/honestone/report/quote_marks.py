@@ -44,7 +44,8 @@ class _Span:
 class Piece:
     """`text[start:end]` of a marked text: `look` is empty where no judge quotes it; the spans of `ids` begin here.
 
-    `shown`: the text as a page shows it, code point for code point. `ended`: judges whose quote ends here.
+    `shown`: the text as a page shows it, code point for code point. `ended`: judges whose quote ends here. `back`: the span
+    whose quote it leads back to.
     """
 
     text: str
@@ -54,6 +55,7 @@ class Piece:
     title: str = ""
     ids: tuple[str, ...] = ()
     ended: tuple[int, ...] = ()
+    back: str = ""
 
     @property
     def shown(self) -> Markup:
@@ -107,6 +109,7 @@ class Marks:
             title="quoted by " + ", ".join(map(name_of, judges)),
             ids=tuple(span.id for span in over if span.start == start),
             ended=tuple(sorted(set().union(*(span.judges for span in over if span.end == end)))),
+            back=over[-1].id,
         )
 
 
@@ -122,6 +125,7 @@ class MarkedText:
         self.numbers = {name: number for number, name in enumerate(names, 1)}
         self.of = of
         self._marks = Marks(text[:longest], prefix)
+        self._said: set[str] = set()
 
     def find(self, one: QuoteDoc) -> tuple[int | None, str | None, str, str]:
         """(number of the judge, place in the text, else what is known of it, class) of a quote."""
@@ -134,6 +138,12 @@ class MarkedText:
             if one.found is False:
                 return number, None, f"not in the {self.of}", "absent"
         return number, place, "", "soft"
+
+    def is_first(self, place: str) -> bool:
+        """Whether no quote of that place was asked about before: it is the one that the mark leads back to."""
+        is_new = place not in self._said
+        self._said.add(place)
+        return is_new
 
     @property
     def pieces(self) -> list[Piece]:

@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 
 from msgspec.structs import replace
 
-from honestone.core.ballot import CHECK
 from honestone.report.case_table import SORTS, CaseFilter, CaseRow, CaseTable
-from honestone.report.documents.scorecard import ScorecardDoc, items_of
+from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.documents.suite import STATUSES, CaseDoc, SuiteReportDoc, TrendDoc
 from honestone.report.html_page import draw_page
-from honestone.report.quote_marks import LONGEST, MarkedText, longest_text
-from honestone.report.sharing import answer_words, text_words
+from honestone.report.judged_text import JudgedText
+from honestone.report.quote_marks import longest_text
+from honestone.report.sharing import answer_words
 from honestone.report.suite_html import MOST_WHOLE, SuitePage
 from honestone.system.drawing import count
 
@@ -61,38 +61,6 @@ class PageOf:
 
 def runs_html(runs: Sequence[RunLine], pages: PageOf, kinds: Sequence[str], asked: dict[str, str]) -> str:
     return draw_page("view_runs.html.j2", served="runs", runs=runs, pages=pages, kinds=kinds, asked=asked)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedText:
-    """One artifact with every answer. `text` is what was judged; None: it is not on record, or not in this page."""
-
-    doc: ScorecardDoc
-    text: str | None
-    number: int = 1
-    longest: int = LONGEST
-    is_short: bool = False
-
-    @property
-    def marked(self) -> MarkedText:
-        """The text for its quotes to be marked in, as the answers are drawn."""
-        prefix = "q" if self.number == 1 else f"q{self.number}"
-        return MarkedText(self.text or "", prefix, names=self.names, longest=self.longest, of="text")
-
-    @property
-    def names(self) -> list[str]:
-        judges = [one.id for one in self.doc.judges]
-        voters = [judge for _, item in items_of(self.doc.criteria) for judge in item.votes if judge != CHECK]
-        return list(dict.fromkeys([*judges, *voters]))
-
-    @property
-    def numbers(self) -> dict[str, int]:
-        return {name: number for number, name in enumerate(self.names, 1)}
-
-    @property
-    def holds(self) -> list[str]:
-        """Which texts of it a page has."""
-        return [] if self.is_short else text_words(self.doc.artifact.name, self.text) + answer_words(self.doc.criteria)
 
 
 def scorecard_html(doc: ScorecardDoc, text: str | None, *, served: str = "", beyond: int = 0) -> str:

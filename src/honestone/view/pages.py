@@ -16,6 +16,7 @@ from honestone.core.errors import ContractMismatch, HonestoneError, StoreError
 from honestone.report.case_table import SORTS, CaseFilter
 from honestone.report.formats import draw
 from honestone.report.html_page import page_part
+from honestone.report.improvement_html import versions_html
 from honestone.report.suite_html import comparison_html, table_html
 from honestone.report.view_html import (
     ROWS,
@@ -32,7 +33,7 @@ from honestone.report.view_html import (
     trend_html,
 )
 from honestone.system.drawing import Style
-from honestone.view.reading import Viewer, pipeline_json, require_suites, run_json
+from honestone.view.reading import Viewer, diff_of_versions, pipeline_json, require_suites, run_json
 
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json; charset=utf-8"
@@ -77,6 +78,7 @@ class Pages:
             (re.compile(f"/static/{name}"), self._static),
             (re.compile(f"/run/{run}"), self._run),
             (re.compile(f"/run/{run}/case"), self._case),
+            (re.compile(f"/run/{run}/versions"), self._versions),
             (re.compile(f"/compare/{run}/{run}"), self._compare),
             (re.compile("/compare"), self._compare_chosen),
             (re.compile("/trend"), self._trend),
@@ -128,7 +130,7 @@ class Pages:
                 case "eval":
                     return self._scorecards(record, query)
                 case "improve":
-                    return _page(record.improvement_page(served="improve"))
+                    return _page(record.improvement_page(served="improve", is_side_by_side=query.get("diff") == "side"))
                 case "suite" | "column":
                     return self._cases(record, query)
                 case "table":
@@ -171,6 +173,14 @@ class Pages:
             if case is None:
                 return self.refused(404)
             return _page(case_html(self._viewer.table(record).report, case, _whole(query.get("attempt", ""))))
+
+    def _versions(self, query: Query, name: str) -> Served:
+        """Two versions of a loop."""
+        a, b = query.get("a", "original"), query.get("b", "best")
+        with self._viewer.run(name) as record:
+            diff = diff_of_versions(record, a, b)
+            side = query.get("diff") == "side"
+            return _page(versions_html(record.improvement()[0], a, b, diff, is_side_by_side=side))
 
     def _run_json(self, query: Query, name: str) -> Served:
         with self._viewer.run(name) as record:

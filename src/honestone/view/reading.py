@@ -19,6 +19,7 @@ from honestone.app.suites.compare import CompareRequest, compare_in, trend_in
 from honestone.app.workspace import Workspace
 from honestone.core.errors import NoStoreError, UsageError
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced, SuiteStarted
+from honestone.core.loop.proposal import unified_diff
 from honestone.core.suite.record import SuiteRecord
 from honestone.ports import RunInfo, Store
 from honestone.report.case_table import CaseTable, case_table
@@ -182,6 +183,13 @@ def pipeline_json(record: RunRecord, workspace: Workspace) -> dict[str, object]:
     from honestone.app.stages.run import recorded_pipeline
 
     return recorded_pipeline(StageFiles.at(workspace), record.store, record.info.id).document
+
+
+def diff_of_versions(record: RunRecord, before: str, after: str) -> str:
+    """From one version of a loop to another as a unified diff. Raises UsageError for a name that it does not have."""
+    if record.info.kind != "improve":
+        raise UsageError(f"run {record.info.id} is of kind `{record.info.kind}`: it has no versions")
+    return unified_diff(record.version(before), record.version(after))
 
 
 def require_suites(*records: RunRecord) -> None:
