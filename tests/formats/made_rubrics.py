@@ -65,6 +65,7 @@ _TRICKY = st.sampled_from(
     ]
 )
 texts = (st.text(_SAYABLE, min_size=1, max_size=40) | _TRICKY).map(str.strip).filter(bool)
+fractions = st.builds(Fraction, st.integers(1, 10**6), st.integers(1, 10**4))
 decimals = st.builds(lambda n, places: Fraction(n, 10**places), st.integers(1, 10**6), st.integers(0, 5))
 points = st.builds(lambda n: Fraction(n, 10_000), st.integers(0, 10_000))
 thresholds = st.builds(lambda n: Fraction(n, 10_000), st.just(0) | st.integers(100, 10_000))

@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
-from made_rubrics import rubrics
+from hypothesis import strategies as st
+from made_rubrics import fractions, rubrics
 
 from honestone.core.errors import RubricError
-from honestone.core.rubric import Criterion, Item, Rubric
+from honestone.core.rubric import Anchors, Criterion, Item, Rubric
 from honestone.formats.rubric_file import parse_rubric
 from honestone.formats.rubric_write import dump_rubric
 
@@ -66,10 +67,22 @@ def yes_no(id: str, **more: object) -> Criterion:
     return replace(Criterion(id=id, requirement=id, items=(Item(id=id, requirement=id, whole=True),)), **more)
 
 
-def test_what_no_decimal_can_say_is_refused() -> None:
-    """A weight of a third is refused, not rounded."""
-    with pytest.raises(RubricError, match="1/3"):
-        dump_rubric(Rubric(criteria=(yes_no("a", weight=Fraction(1, 3)),)))
+@given(fractions, fractions.filter(lambda bar: bar <= 1), st.lists(fractions, min_size=2, max_size=4, unique=True))
+def test_what_no_decimal_can_say_is_a_fraction(weight: Fraction, bar: Fraction, levels: list[Fraction]) -> None:
+    """Weights, bars and levels of any share are written so that exactly the same is read."""
+    marked = yes_no("a", weight=weight, floor=bar)
+    anchors = Anchors(levels=tuple((level, "so") for level in sorted(levels)))
+    scaled = yes_no("b", items=(Item(id="b", requirement="b", anchors=anchors, whole=True),))
+    rubric = Rubric(criteria=(marked, scaled), threshold=max(bar, Fraction(1, 100)), floor=bar)
+    assert parse_rubric(dump_rubric(rubric), "r").rubric == rubric
+
+
+@pytest.mark.parametrize("weight", ["1/0", "2/3/4", "1.5/2", "a/b", "/3", "2/", "1/" + "9" * 99])
+def test_what_is_not_a_fraction_is_refused(weight: str) -> None:
+    """A division by zero, or by anything that is not a whole number, has its place."""
+    with pytest.raises(RubricError, match="must be a number") as told:
+        parse_rubric(f"criteria: [{{id: a, requirement: b, weight: {weight}}}]\n", "r.yaml")
+    assert (told.value.place or "").startswith("r.yaml:1:")
 
 
 def test_a_way_of_marking_that_no_file_can_say_is_refused() -> None:

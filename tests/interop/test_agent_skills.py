@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading import never_crashes
+from reading import never_crashes, put, suite_of
 
 from honestone.core.checks import KINDS
 from honestone.core.errors import UsageError
@@ -202,3 +202,33 @@ def test_a_grading_is_no_suite(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="recorded grading") as raised:
         read_any_suite(grading(tmp_path, GRADING))
     assert raised.value.place and "evals.json" in str(raised.value.hint)
+
+
+def test_assertions_may_be_mappings_and_other_keys_are_metadata(tmp_path: Path) -> None:
+    """`name` is the criterion's id, `description` (or `text`) its question; what an eval has besides is kept with the case."""
+    evals = [
+        {
+            "id": 1,
+            "prompt": "Greet me",
+            "category": "basic",
+            "must_have": ["x"],
+            "assertions": [
+                {"name": "greets", "description": "Greets back"},
+                {"text": "Is short", "weight": 2},
+                "Is kind",
+            ],
+        },
+        {"id": 2, "prompt": "Bye", "expected_output": "Bye"},
+    ]
+    document = put(tmp_path, json.dumps({"skill_name": "greeter", "notes": "n", "evals": evals}), "evals.json")
+    source = suite_of(READERS[0], document)
+    first, second = source.suite.cases
+    assert [(c.id, c.requirement) for c in first.rubric.criteria] == [
+        ("greets", "Greets back"),
+        ("is-short", "Is short"),
+        ("is-kind", "Is kind"),
+    ]
+    assert first.metadata == {"notes": "n", "category": "basic", "must_have": ["x"]}
+    assert second.metadata == {"notes": "n"}
+    (loss,) = source.losses
+    assert "`weight` of an assertion" in loss.message

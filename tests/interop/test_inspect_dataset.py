@@ -164,3 +164,26 @@ def test_no_dataset_crashes_the_reader(samples: list[Any], as_lines: bool) -> No
 def test_no_table_crashes_the_reader(rows: str) -> None:
     """Quotes and commas in any order."""
     never_crashes(READERS[0], Document(path=Path("d.csv"), text=f"input,target\n{rows}"))
+
+
+def test_tool_calls_in_messages_are_text(tmp_path: Path) -> None:
+    """A message that only calls a tool shows the call; both ways of writing a call are read."""
+    calls = [
+        {"id": "1", "function": "find", "arguments": {"a": 1}, "type": "function"},
+        {"id": "2", "function": {"name": "open", "arguments": "{}"}},
+    ]
+    sample = {
+        "input": [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": "", "tool_calls": calls},
+            {"role": "tool", "content": "done", "tool_call_id": "1"},
+        ],
+        "target": "ok",
+    }
+    source = suite_of(READERS[0], put(tmp_path, json.dumps([sample]), "d.json"))
+    assert not source.losses
+    assert [message.content for message in source.suite.cases[0].messages] == [
+        "go",
+        '[calls find({"a": 1})]\n[calls open({})]',
+        "done",
+    ]

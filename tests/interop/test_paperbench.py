@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import put, rubric_of, wrong
 
 from honestone.adapters.judges.record import RecordJudge
 from honestone.core.artifact import Artifact, Entry, Version
@@ -156,7 +157,6 @@ def test_weight_zero() -> None:
 @pytest.mark.parametrize(
     ("tree", "words"),
     [
-        (node("r", node("a"), node("a")), "two nodes have the id `a`"),
         (node("r", node("a", weight=-1)), "0 or more"),
         (node("r", node("a", score=1.5)), "from 0 to 1"),
         (node("r", node("a", subtasks=[])), "unknown key `subtasks`"),
@@ -246,3 +246,38 @@ def test_two_thousand_nodes(tmp_path: Path) -> None:
 def test_the_example_is_recognised() -> None:
     """What the reference page shows is read."""
     assert [c.id for c, _ in read(READERS[0].example).rubric.walk()] == ["root", "code", "table"]
+
+
+def test_a_repeated_id_gets_a_number_in_reading_order(tmp_path: Path) -> None:
+    """Nodes of one id are told apart by their place in the tree, and so are their recorded scores."""
+
+    def leaf(id: str, score: object, valid: object = True) -> dict[str, object]:
+        return {
+            "id": id,
+            "requirements": f"says {id}",
+            "weight": 1,
+            "sub_tasks": [],
+            "score": score,
+            "valid_score": valid,
+        }
+
+    group = {
+        "id": "x",
+        "requirements": "group",
+        "weight": 3,
+        "sub_tasks": [leaf("x", 0.0), leaf("x#2", 1), leaf("x", 1.0, 0.0)],
+    }
+    root = {"id": "r", "requirements": "all", "weight": 1, "sub_tasks": [leaf("x", 1.0, 1.0), group]}
+    source = rubric_of(READERS[0], put(tmp_path, json.dumps(root), "t.json"))
+    ids = [criterion.id for criterion, _ in source.rubric.walk()]
+    assert ids == ["r", "x", "x#2", "x#3", "x#2#2", "x#4"]
+    assert source.marks == {("x", "x"): True, ("x#3", "x#3"): False, ("x#2#2", "x#2#2"): True}
+    assert any("`x#2`" in note for note in source.notes)
+
+
+@pytest.mark.parametrize("valid", [0.5, 2, "true", []])
+def test_a_valid_score_that_is_neither_true_nor_false_is_refused(tmp_path: Path, valid: object) -> None:
+    """1 and 1.0 are true and 0 is false; any other number has its place."""
+    node = {"id": "r", "requirements": "all", "weight": 1, "sub_tasks": [], "score": 1, "valid_score": valid}
+    (message,) = wrong(READERS[0], put(tmp_path, json.dumps(node), "t.json"))
+    assert "`valid_score` must be true or false" in message

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import checks, lost, never_crashes, put, suite_of, wrong
 
+from honestone.core.errors import UsageError
 from honestone.core.suite.case import AttemptRule, Case
 from honestone.formats.document import Document
 from honestone.interop.placeholders import MAX_FILLED, fill
@@ -513,3 +514,16 @@ def test_a_template_that_grows_without_end_is_left_alone() -> None:
     """A text may not blow up to more than two million characters."""
     filled = fill("{{a}}" * 30, {"a": "x" * 100_000})
     assert len(filled.text) <= MAX_FILLED and "more than" in filled.lost[0]
+
+
+def test_a_config_for_red_teaming_alone_says_what_runs_it(tmp_path: Path) -> None:
+    """Nothing is there to judge: promptfoo's own command is named. With tests, only the attacks are lost."""
+    text = "targets: [echo]\nprompts: ['{{q}}']\nredteam: {purpose: p, plugins: [harmful]}\n"
+    document = put(tmp_path, text)
+    assert recognise(document) is READERS[0]
+    with pytest.raises(UsageError, match="red teaming alone") as told:
+        READERS[0].read(document)
+    assert "promptfoo redteam run" in (told.value.hint or "") and (told.value.place or "").endswith(":3:10")
+    tests = "tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]\n"
+    (loss,) = lost(suite_of(READERS[0], put(tmp_path, text + tests)))
+    assert "`redteam`" in loss

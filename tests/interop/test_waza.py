@@ -286,3 +286,19 @@ def test_no_file_crashes_a_reader(task: dict[str, Any], rubric: dict[str, Any], 
     here = Path(__file__).parent / "none" / "f.yaml"
     for reader, value in ((TASK, task), (RUBRIC, rubric), (EVAL, evaluation)):
         never_crashes(reader, Document(path=here, text=json.dumps(value)))
+
+
+def test_a_level_shows_its_example_and_forms_of_a_fault(tmp_path: Path) -> None:
+    """One example or several, and the forms that a fault takes, are part of the level's words."""
+    text = (
+        "evaluation_criteria: How polite?\nrating_levels:\n"
+        "  - {value: 1, label: rude, example: 'Your fault', fault_formats: ['a -> BLAME', 'b -> SHOUT']}\n"
+        "  - {value: 2, label: polite, examples: [Try this, Or that]}\n"
+    )
+    source = rubric_of(RUBRIC, put(tmp_path, text))
+    (item,) = source.rubric.criteria[0].items
+    assert item.anchors is not None and not source.losses
+    assert [words for _, words in item.anchors.levels] == [
+        "rude For example: Your fault Forms of a fault: a -> BLAME; b -> SHOUT",
+        "polite For example: Try this; Or that",
+    ]

@@ -283,6 +283,8 @@ class RubricReading(FileReading):
     def _number(self, takes: Takes, value: Any, path: FilePath, owner: str, hint: str | None) -> Fraction:
         if is_number(value):
             return self.marked.number(path)
+        if isinstance(value, str) and (share := _fraction_in(value)) is not None:
+            return share
         if isinstance(value, str) and _number_in(value) is not None:
             hint = f"write it without quotes: {value.strip()}"
         raise self.must_be(takes, value, path, owner, hint)
@@ -516,9 +518,19 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+_FRACTION: Final = re.compile(r"-?[0-9]{1,60}/[1-9][0-9]{0,59}")
+
+
+def _fraction_in(text: str) -> Fraction | None:
+    """What no decimal can say exactly: `2/3`."""
+    return Fraction(text) if _FRACTION.fullmatch(text) else None
+
+
 def _number_in(text: str) -> Fraction | None:
     """The number that a text spells, as YAML would read it without quotes."""
     text = text.strip()
+    if (share := _fraction_in(text)) is not None:
+        return share
     try:
         value = scalar(text)
         if isinstance(value, bool) or not isinstance(value, (int, float)):

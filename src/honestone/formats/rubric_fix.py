@@ -21,7 +21,7 @@ from honestone.core.errors import UsageError
 from honestone.core.rubric import Criterion, Item, Rubric
 from honestone.formats.fields import VERSION
 from honestone.formats.rubric_file import RubricSource, parse_rubric
-from honestone.formats.yaml_lines import decimal, scalar
+from honestone.formats.yaml_lines import number_text, scalar
 
 Steps: TypeAlias = tuple[str | int, ...]
 
@@ -108,13 +108,13 @@ class _Fixing:
             for index, (place, span, weight) in enumerate(zip(places, spans, scaled, strict=True)):
                 if span is None or weight == group[index].weight:
                     continue
-                new = decimal(weight)
+                new = number_text(weight)
                 self._change(
                     place,
                     span,
                     new,
                     "weights-sum",
-                    f"scaled by 100/{decimal(weight_of(group))}: what each counts for stays the same, to the rounding",
+                    f"scaled by 100/{number_text(weight_of(group))}: what each counts for stays the same, to the rounding",
                 )
                 self.rubric = _with(self.rubric, (*path, index), weight=weight)
 
@@ -235,7 +235,7 @@ def scaled_to_100(weights: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
     What rounding leaves over goes to the largest remainders; penalties are scaled by the same factor.
     """
     total = sum((weight for weight in weights if weight > 0), Fraction(0))
-    decimals = max(len(decimal(weight).partition(".")[2]) for weight in weights)
+    decimals = max(len(number_text(weight).partition(".")[2]) for weight in weights)
     while True:
         unit = Fraction(1, 10**decimals)
         exact = [weight * 100 / total for weight in weights]

@@ -9,18 +9,18 @@ from typing import Any
 from honestone.core.errors import RubricError
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, slug
 from honestone.formats.fields import VERSION
-from honestone.formats.yaml_lines import decimal, entry, flow, indent, scalar, text_lines
+from honestone.formats.yaml_lines import entry, flow, indent, number_text, scalar, text_lines
 
 INLINE = 90
 """Checks and anchors up to this long are written on one line."""
 
 
 def dump_rubric(rubric: Rubric) -> str:
-    """YAML text. Raises RubricError for what the format cannot say (a weight of 1/3, items in an unusual order)."""
+    """YAML text. Raises RubricError for what the format cannot say (items in an unusual order)."""
     lines = [f"rubric: {VERSION}"]
     if rubric.title:
         lines.append(f"title: {scalar(rubric.title)}")
-    lines += [f"threshold: {decimal(rubric.threshold * 100)}", f"floor: {decimal(rubric.floor * 100)}"]
+    lines += [f"threshold: {number_text(rubric.threshold * 100)}", f"floor: {number_text(rubric.floor * 100)}"]
     lines += ["criteria:"] if rubric.quorum is None else [f"quorum: {rubric.quorum}", "criteria:"]
     for criterion in rubric.criteria:
         lines += indent(entry(list(criterion_lines(criterion))))
@@ -34,9 +34,9 @@ def criterion_lines(criterion: Criterion) -> Iterator[str]:
     if not criterion.children or criterion.requirement != criterion.id:
         yield from text_lines("requirement", criterion.requirement)
     if criterion.weight != 1:
-        yield f"weight: {decimal(criterion.weight)}"
+        yield f"weight: {number_text(criterion.weight)}"
     if criterion.floor is not None:
-        yield f"floor: {decimal(criterion.floor * 100)}"
+        yield f"floor: {number_text(criterion.floor * 100)}"
     if criterion.required:
         yield "required: true"
     if criterion.negate:
@@ -101,7 +101,7 @@ def _marking(item: Item) -> Iterator[str]:
 
 
 def _anchors(anchors: Anchors) -> Iterator[str]:
-    levels = [(decimal(value), text) for value, text in anchors.levels]
+    levels = [(number_text(value), text) for value, text in anchors.levels]
     inline = "anchors: {" + ", ".join(f"{value}: {flow(text)}" for value, text in levels) + "}"
     if len(inline) <= INLINE:
         yield inline

@@ -6,7 +6,7 @@ from honestone.core.checks import KINDS, check_schema
 from honestone.formats.fields import SHAPES, TAKES, Field, Shape
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_NUMBER_KEY = r"^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"
+_NUMBER_KEY = r"^([-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|-?\d+/[1-9]\d*)$"
 
 
 def rubric_schema() -> dict[str, object]:

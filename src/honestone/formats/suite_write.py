@@ -24,7 +24,7 @@ from honestone.core.suite.case import (
 )
 from honestone.formats.rubric_write import INLINE, check_lines, check_pairs, criterion_lines
 from honestone.formats.suite_file import check_criteria, split_ref
-from honestone.formats.yaml_lines import decimal, entry, flow, indent, scalar, text_lines
+from honestone.formats.yaml_lines import decimal, entry, flow, indent, number_text, scalar, text_lines
 
 
 def dump_suite(suite: Suite) -> str:
@@ -145,7 +145,7 @@ def _common_lines(common: _Common) -> list[str]:
 
 
 def gate_lines(threshold: Fraction, floor: Fraction) -> list[str]:
-    return [f"threshold: {decimal(threshold * 100)}", f"floor: {decimal(floor * 100)}"]
+    return [f"threshold: {number_text(threshold * 100)}", f"floor: {number_text(floor * 100)}"]
 
 
 def _limits(of: Case | _Common, *, attempts: int, attempt_rule: AttemptRule, timeout: float | None) -> Iterator[str]:

@@ -69,6 +69,14 @@ def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=ascii_only).replace("\x7f", "\\u007f")
 
 
+def number_text(number: Fraction) -> str:
+    """A number as our own files say it: with all its digits, or as a fraction where no decimal is exact."""
+    try:
+        return decimal(number)
+    except RubricError:
+        return f"{number.numerator}/{number.denominator}"
+
+
 def decimal(number: Fraction) -> str:
     """A number with all its digits. Raises RubricError when no decimal is exact."""
     if number.denominator == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +12,7 @@ from honestone.core.errors import UsageError
 from honestone.core.rubric import Check, Criterion, slug
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
 from honestone.formats.document import Document
-from honestone.formats.reader import Cases, FileEntry, FileReading, shown
+from honestone.formats.reader import Cases, FileEntry, FileReading, Keys, Steps, did_you_mean, shown
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_file import unsafe_name
 from honestone.interop.criteria import MAJORITY, check_criterion, gated, undecided, yes_no
@@ -39,17 +39,20 @@ def read_evals(document: Document) -> SuiteSource:
     skill, evals = top.text("skill_name"), top.raw("evals")
     if not isinstance(evals, list) or not evals:
         top.problem("`evals` must be a list of one eval at least", "evals")
+    about = _others(top, TABLES["evals"])
     files: list[Path] = []
     cases = Cases("evals")
     for entry in top.mappings("evals", TABLES["eval"]) if isinstance(evals, list) else ():
-        cases.add(_case(reading, entry, document, files), entry)
+        cases.add(_case(reading, entry, document, files, about), entry)
     reading.finish()
     skill = (skill or "").strip() or None
     suite = Suite(cases=cases.all(), title=skill or "", skill_id=skill)
     return reading.suite_source(document, "agent-skills", suite, cases, files)
 
 
-def _case(reading: FileReading, entry: FileEntry, document: Document, files: list[Path]) -> Case | None:
+def _case(
+    reading: FileReading, entry: FileEntry, document: Document, files: list[Path], about: Mapping[str, object]
+) -> Case | None:
     id, prompt = entry.text("id"), entry.text("prompt")
     expected = entry.text("expected_output")
     criteria = [*_assertions(reading, entry), *_trigger(reading, entry)]
@@ -70,6 +73,7 @@ def _case(reading: FileReading, entry: FileEntry, document: Document, files: lis
         reference=expected,
         workspace=workspace,
         description=description,
+        metadata={**about, **_others(entry, TABLES["eval"])},
         skip=None if criteria else "nothing says what a good output is",
     )
 
@@ -90,13 +94,38 @@ def _assertions(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:
         return
     for index, said in enumerate(value):
         here = (*entry.path, key, index)
-        text = said.get("text") if isinstance(said, dict) and set(said) <= {"text", "id", "name"} else said
+        text = _question(reading, said, here) if isinstance(said, dict) else said
         if not isinstance(text, str) or not text.strip():
             reading.problem(f"an entry of `{key}` must be text, not {shown(said)}", here)
             continue
         name = said.get("id") or said.get("name") if isinstance(said, dict) else None
         id = str(name).strip() if isinstance(name, str | int) and str(name).strip() else slug(text)
         yield yes_no(id, text.strip(), floor=MAJORITY)
+
+
+_ASSERTION: Final = ("text", "description", "id", "name")
+
+
+def _question(reading: FileReading, said: dict[object, object], path: Steps) -> object:
+    """What an assertion that is a mapping asks; its other keys are lost."""
+    for key in said:
+        if key not in _ASSERTION:
+            reading.loss(f"`{key}` of an assertion has no meaning here", (*path, str(key)))
+    return next((said[key] for key in ("description", "text", "name") if said.get(key)), said)
+
+
+def _others(at: FileEntry, table: Keys) -> dict[str, object]:
+    """The keys that the format does not have, as metadata; one that is nearly one of its own is a problem."""
+    kept: dict[str, object] = {}
+    for key, value in at.value.items():
+        if key in table.by_name or str(key).startswith("x-"):
+            continue
+        hint = did_you_mean(key, [name for name in table.by_name if name != "..."])
+        if hint is None:
+            kept[str(key)] = value
+        else:
+            at.reading.problem(f"unknown key `{key}` in {table.what}", (*at.path, str(key)), hint, at_key=True)
+    return kept
 
 
 def _trigger(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:

@@ -143,14 +143,26 @@ def _message(at: FileEntry) -> Message | None:
     if not at.read(TABLES["message"]):
         return None
     role = at.choice("role", ("system", "user", "assistant", "tool"))
-    content = at.raw("content")
+    content, calls = at.raw("content"), _calls(at)
     if role is None:
         if "role" not in at:
             at.problem("a message needs a `role`")
         return None
-    if content is None:
+    if content is None and not calls:
         at.problem("a message needs `content`")
-    return Message(role, text_of_parts(at.reading, content, (*at.path, "content")))
+    text = text_of_parts(at.reading, content, (*at.path, "content"))
+    return Message(role, "\n".join(part for part in (text, *calls) if part))
+
+
+def _calls(at: FileEntry) -> list[str]:
+    """The tool calls of a message as text, a line each."""
+    lines = []
+    for call in at.mappings("tool_calls", TABLES["call"]):
+        inner = call.raw("function")  # a name, or OpenAI's mapping with the name and the arguments
+        about = inner if isinstance(inner, dict) else {"name": inner, "arguments": call.raw("arguments")}
+        at.note("inspect: tool calls in the messages of a sample are shown as text")
+        lines.append(f"[calls {as_text(about.get('name'))}({as_text(about.get('arguments'))})]")
+    return lines
 
 
 def _choices(at: FileEntry) -> dict[str, str]:

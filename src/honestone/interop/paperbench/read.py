@@ -11,7 +11,7 @@ from honestone.core.ballot import Answer
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Key, Rubric, as_written
 from honestone.formats.document import Document
-from honestone.formats.reader import FileEntry, FileReading, Steps
+from honestone.formats.reader import FileEntry, FileReading, Steps, shown
 from honestone.formats.source import ForeignRubric
 from honestone.interop.criteria import scaled, yes_no
 from honestone.interop.reader import Formats, Reader
@@ -37,9 +37,21 @@ class _Tree:
     reading: FileReading
     marks: dict[Key, Answer] = field(default_factory=dict)
     places: dict[str, Steps] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
     partial: int = 0
     ungraded: list[str] = field(default_factory=list)
     has_categories: bool = False
+
+    def place(self, id: str, node: FileEntry) -> str:
+        """The id by which a node is known here: a repeated one gets a number, in the order of reading."""
+        own, number = id, self.numbers.get(id, 1)
+        while own in self.places:
+            number += 1
+            own = f"{id}#{number}"
+        self.numbers[id], self.places[own] = number, node.path
+        if own != id:
+            node.note(f"several nodes have the id `{id}`: those after the first are `{id}#2` and so on")
+        return own
 
 
 def read(document: Document) -> ForeignRubric:
@@ -75,26 +87,32 @@ def _notes(tree: _Tree) -> None:
 
 def _node(tree: _Tree, node: FileEntry) -> Criterion | None:
     """A node with all below it; None when it is wrong (the reading knows what) or when nothing in it carries weight."""
-    reading = tree.reading
     if not node.read(TABLES["node"]):
         return None
     id, requirement = node.text("id"), node.text("requirements")
     weight = node.number("weight", low=0)
     if node.which("weight") is None:
         node.problem("`weight` is missing", hint="a number, 0 or more, relative to its siblings")
-    if id is not None and id in tree.places:
-        node.problem(f"two nodes have the id `{id}`: the first is {reading.marked.at(tree.places[id])}", "id")
-    tree.places.setdefault(id or "", node.path)
+    id = tree.place(id, node) if id is not None else ""
     tree.has_categories |= "task_category" in node
     below = node.each("sub_tasks")
     score = node.number("score", low=0, high=1)
-    is_valid = node.flag("valid_score")
+    is_valid = _is_valid(node)
     children = [child for entry in below if (child := _node(tree, entry)) is not None]
-    if id is None or requirement is None or weight is None:
+    if not id or requirement is None or weight is None:
         return None
     if below:
         return _group(tree, node, id, requirement, weight, children)
-    return _leaf(tree, id, requirement, weight, score if is_valid is not False else None)
+    return _leaf(tree, id, requirement, weight, score if is_valid else None)
+
+
+def _is_valid(node: FileEntry) -> bool:
+    """`valid_score`, which Python programs write as 1.0 too."""
+    value = node.raw("valid_score")
+    if value in (None, True, False):  # 1 and 0 too
+        return value is None or bool(value)
+    node.problem(f"`valid_score` must be true or false, not {shown(value)}", "valid_score")
+    return False
 
 
 def _leaf(tree: _Tree, id: str, requirement: str, weight: Fraction, score: Fraction | None) -> Criterion:

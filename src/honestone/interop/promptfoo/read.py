@@ -118,6 +118,12 @@ class _Config:
         reading, top = self.reading, self.reading.at()
         if not top.read(TABLES["config"]):
             reading.finish()
+        if "redteam" in top and not any(key in top for key in ("tests", "scenarios", "defaultTest")):
+            raise UsageError(
+                "this promptfoo config is for red teaming alone: a model of promptfoo's makes its tests",
+                place=reading.marked.at((*top.path, "redteam")),
+                hint="run it with `promptfoo redteam run`; honestone reads configs with `tests`",
+            )
         prompts, targets, options = self.prompts(top), self.targets(top), self.options(top)
         default = self.default_test(top)
         tests = [*self.tests(top, default), *self.scenarios(top, default)]
@@ -642,7 +648,7 @@ def _signs(document: Document) -> int:
     """Prompts or providers at the top, and something in the tests that only promptfoo has. 20 where something speaks of
     AgentV, which has prompts and providers too: then its own reader decides."""
     keys = document.keys
-    if document.is_lines or not keys & {"prompts", "providers"}:
+    if document.is_lines or not keys & {"prompts", "providers", "redteam"}:
         return 0
     if keys & _OWN and not keys & (_AGENTV - {"name"}):
         return 90

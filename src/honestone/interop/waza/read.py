@@ -532,8 +532,10 @@ def _levels(at: FileEntry) -> dict[Fraction, str] | None:
 def _level(level: FileEntry) -> str:
     parts = (level.text("label"), level.text("description"))
     words = ": ".join(" ".join(text.split()) for text in parts if text)
-    examples = "; ".join(" ".join(text.split()) for text in level.texts("examples") or [])
-    return f"{words or 'not described'}{f' For example: {examples}' if examples else ''}"
+    listed = [*(level.texts("example") or []), *(level.texts("examples") or [])]
+    more = {"For example": listed, "Forms of a fault": level.texts("fault_formats") or []}
+    said = [f"{what}: {'; '.join(' '.join(text.split()) for text in texts)}" for what, texts in more.items() if texts]
+    return " ".join([words or "not described", *said])
 
 
 def _number(text: str | None) -> Fraction | None:
