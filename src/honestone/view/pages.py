@@ -33,6 +33,7 @@ from honestone.report.view_html import (
     trend_html,
 )
 from honestone.system.drawing import Style
+from honestone.view.judges import judges_page
 from honestone.view.reading import Viewer, diff_of_versions, pipeline_json, require_suites, run_json
 
 HTML: Final = "text/html; charset=utf-8"
@@ -79,6 +80,7 @@ class Pages:
             (re.compile(f"/run/{run}"), self._run),
             (re.compile(f"/run/{run}/case"), self._case),
             (re.compile(f"/run/{run}/versions"), self._versions),
+            (re.compile(f"/run/{run}/judges"), self._judges),
             (re.compile(f"/compare/{run}/{run}"), self._compare),
             (re.compile("/compare"), self._compare_chosen),
             (re.compile("/trend"), self._trend),
@@ -181,6 +183,10 @@ class Pages:
             diff = diff_of_versions(record, a, b)
             side = query.get("diff") == "side"
             return _page(versions_html(record.improvement()[0], a, b, diff, is_side_by_side=side))
+
+    def _judges(self, query: Query, name: str) -> Served:
+        with self._viewer.run(name) as record:
+            return _page(judges_page(record))
 
     def _run_json(self, query: Query, name: str) -> Served:
         with self._viewer.run(name) as record:

@@ -1,0 +1,81 @@
+"""What the page about the judges of a run is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from honestone.app.audit import audit_document
+from honestone.app.calibrate import calibration_document
+from honestone.app.measured_before import Before, judges_of, measured_before, newest_that_holds
+from honestone.app.records import RunRecord
+from honestone.core.errors import UsageError
+from honestone.core.events import AuditStarted, CalibrationStarted, Started
+from honestone.ports import Store
+from honestone.report.documents.audit import AuditedJudgeDoc
+from honestone.report.documents.calibration import CalibratedJudgeDoc
+from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc, UsageDoc
+from honestone.report.judges_html import JudgesOfRun, Measured, judges_html
+
+_RESULTS = ("measured", "inconclusive")
+
+
+def judges_page(record: RunRecord) -> str:
+    """Raises UsageError for a run in which no judge gives answers of its own."""
+    found, usage = JudgesOfRun(), None
+    for criteria, judges, spent in _judged(record):
+        found.add(criteria, judges)
+        usage = spent or usage
+    notes = ["The record has the cost of all judges together."] if usage and len(found.judges) > 1 else []
+    return judges_html(record.info.subject, record.info.id, found, _measured(record), usage, notes)
+
+
+def _judged(record: RunRecord) -> Iterator[tuple[Sequence[CriterionDoc], Sequence[JudgeDoc], UsageDoc | None]]:
+    match record.info.kind:
+        case "eval":
+            for card in record.scorecards():
+                yield card.criteria, card.judges, card.usage
+        case "improve":
+            document = record.improvement()[0]
+            for number, one in enumerate((document.baseline, document.final)):
+                if one is not None and (number == 0 or document.best_round):
+                    yield one.criteria, one.judges, document.usage
+        case "suite" | "column":
+            report = record.suite_report()
+            yield (), (), report.head.usage
+            for case in report.cases:
+                yield case.criteria, case.judges, None
+        case "table":
+            table = record.table()
+            for row in table.cases:
+                for cell in row.cells:
+                    yield cell.criteria, cell.judges, None
+        case kind:
+            raise UsageError(f"run {record.info.id} is of kind `{kind}`: its own page has what judges said")
+
+
+def _measured(record: RunRecord) -> dict[str, Measured]:
+    """What earlier runs know of the judges, as this run's contract has them."""
+    first = next(record.store.iter_events(record.info.id))
+    if not isinstance(first, Started):
+        return {}
+    store, found = record.store, {}
+    for judge in judges_of(first.contract):
+        calibrated = measured_before(store, [(CalibrationStarted.kind, one) for one in _RESULTS], first.contract, judge)
+        audited = measured_before(store, [(AuditStarted.kind, one) for one in _RESULTS], first.contract, judge)
+        fit = newest_that_holds(calibrated, lambda before: _fit(store, before))
+        audit = newest_that_holds(audited, lambda before: _audit(store, before))
+        found[str(judge.get("id"))] = Measured(
+            calibration=fit if fit is None or isinstance(fit, str) else (fit[0].run, fit[1]),
+            audit=audit if audit is None or isinstance(audit, str) else (audit[0].run, audit[1]),
+        )
+    return found
+
+
+def _fit(store: Store, before: Before) -> CalibratedJudgeDoc | None:
+    judges = calibration_document(store, before.run).judges
+    return next((one for one in judges if one.id == before.judge and one.units), None)
+
+
+def _audit(store: Store, before: Before) -> AuditedJudgeDoc | None:
+    judges = audit_document(store.events(before.run), run=before.run).judges
+    return next((one for one in judges if one.id == before.judge and one.tier is not None), None)

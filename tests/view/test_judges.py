@@ -1,0 +1,69 @@
+"""The page about the judges of a run: failures, agreement, and what was measured of each before."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+from cli.desk import Desk
+from view.test_server import Server
+
+RUBRIC = "rubric: 1\nthreshold: 50\nfloor: 0\ncriteria: [{id: a, requirement: says alpha}, {id: b, requirement: says beta}]\n"
+JUDGE = (
+    "import json, sys\n"
+    "q = json.load(sys.stdin)\n"
+    "text = q['artifact']['text']\n"
+    "print(json.dumps({'criteria': {c['id']: {'met': MET} for c in q['criteria']}}))\n"
+)
+
+
+def cells(page: str, row: str) -> list[str]:
+    """The cells of the table rows whose head holds some words."""
+    found = re.search(rf'<th scope="row">{re.escape(row)}</th>(.*?)</tr>', page, re.DOTALL)
+    assert found, row
+    return [re.sub("<[^>]*>", "", one).strip() for one in re.findall(r"<td[^>]*>(.*?)</td>", found[1], re.DOTALL)]
+
+
+def test_agreement_failures_and_calibration(desk: Desk) -> None:
+    desk.file("rubric.yaml", RUBRIC)
+    judges = {}
+    for name, met in (("right", "{'a': 'alpha', 'b': 'beta'}[c['id']] in text"), ("kind", "True"), ("gone", "1 / 0")):
+        judges[name] = f"script:{sys.executable} {desk.file(f'{name}.py', JUDGE.replace('MET', met))}"
+    for name, text in (("one.md", "alpha beta"), ("two.md", "alpha"), ("three.md", "neither <b>")):
+        desk.file(name, text)
+    files = ("one.md", "two.md", "three.md", "--rubric", "rubric.yaml")
+    labels = [
+        {"artifact": f"{name}.md", "rater": "ann", "criterion": criterion, "value": criterion in met}
+        for name, met in (("one", "ab"), ("two", "a"), ("three", ""))
+        for criterion in "ab"
+    ]
+    desk.file("labels.jsonl", "".join(json.dumps(one) + "\n" for one in labels))
+    measured = desk.run(
+        "calibrate", "--labels", "labels.jsonl", "--rubric", "rubric.yaml", "--judge", judges["right"], "--json"
+    )
+    calibration = json.loads(measured.out)["run"]
+    desk.run("eval", *files, *(part for one in judges.values() for part in ("--judge", one)), "-q")
+    run = json.loads(desk.run("runs", "--json", "--kind", "eval").out)[0]["id"]
+    server = Server(desk)
+    page = server.get(f"/run/{run}/judges")
+    server.stop()
+    right, kind, gone = judges.values()
+    assert cells(page, right)[:6] == ["3", "6", "0", "50.0", "0", "never"]
+    assert cells(page, kind)[:4] == ["3", "6", "0", "100.0"]
+    assert cells(page, gone)[1] == "0"
+    assert "3 times" in cells(page, gone)[5]
+    assert cells(page, f"{right} and {kind}") == ["6", "50.0%", "0.00", "+50.0"]
+    table = page[page.index("Measured against people") :]
+    assert cells(table, right)[0].startswith(calibration)
+    assert cells(table, right)[1].startswith("1.00")
+    assert "not calibrated" in cells(table, kind)[0]
+
+
+def test_a_run_without_judges_says_so(desk: Desk) -> None:
+    desk.file("rubric.yaml", "rubric: 1\ncriteria: [{id: a, requirement: says alpha, check: {contains: alpha}}]\n")
+    desk.file("one.md", "alpha")
+    desk.run("eval", "one.md", "--rubric", "rubric.yaml", "-q")
+    server = Server(desk)
+    assert "No judge took part" in server.get("/run/last/judges")
+    server.stop()
