@@ -1,77 +1,98 @@
-"""A suite's run as a table: filters, order, columns, like errors."""
+"""Which cases of a suite's run the table shows, and in which order."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import msgspec
-import pytest
-import suite_samples as samples
 from hypothesis import given
 from hypothesis import strategies as st
+from suite_samples import case, criterion, item, report
 
-from honestone.report.case_table import MOST_COLUMNS, SORTS, CaseFilter, CaseTable, case_table
+from honestone.report.case_table import SORTS, CaseFilter, CaseTable, case_table
 from honestone.report.documents.suite import SuiteReportDoc
 
-
-def table(*cases: Any, **more: Any) -> CaseTable:
-    report = msgspec.convert(samples.report(list(cases), **more), SuiteReportDoc)
-    return case_table(report, report.cases)
+JUDGES = ("one", "two", "three")
 
 
-CASES = (
-    samples.case("b", score=90.0, duration_ms=5, tags=["fast"], output="a rare Word"),
-    samples.case("a", "failed", 20.0, duration_ms=500, tags=["slow"], split="test"),
-    samples.case("gone", "target-error", duration_ms=50),
-    samples.case("later", "skipped"),
-    samples.case("gone2", "target-error", reasons=["why gone is target-error"]),
+def table(*cases: Any) -> CaseTable:
+    doc = msgspec.convert(msgspec.to_builtins(report(list(cases))), SuiteReportDoc)
+    return case_table(doc, doc.cases)
+
+
+def ids(found: CaseTable, **wanted: str) -> list[str]:
+    return [row.case.id for row in found.chosen(CaseFilter(**wanted))]
+
+
+def judged(id: str, votes: dict[str, str], score: float | None, **more: Any) -> Any:
+    return case(id, criteria=[criterion("tone", score, [item("tone", votes)])], **{"score": score, **more})
+
+
+def test_a_judge_stands_apart_where_most_answered_otherwise() -> None:
+    found = table(
+        judged("same", dict.fromkeys(JUDGES[:3], "yes"), 100.0),
+        judged("split", {JUDGES[0]: "no", **dict.fromkeys(JUDGES[1:3], "yes")}, 66.0),
+    )
+    assert found.judges == [JUDGES[0]]
+    assert ids(found, judge=JUDGES[0]) == ["split"]
+    assert ids(found, judge="another") == []
+
+
+def test_score_and_time_are_bounds() -> None:
+    found = table(judged("low", {}, 20.0, duration_ms=2500), judged("high", {}, 80.0, duration_ms=100))
+    assert ids(found, below="50") == ["low"]
+    assert ids(found, below="80") == ["low"]
+    assert ids(found, over="2.5") == []
+    assert ids(found, over="2.4") == ["low"]
+    assert ids(found, below="nan", over="much") == ["low", "high"]
+
+
+def test_errors_that_differ_in_numbers_and_names_are_one_kind() -> None:
+    def gone(id: str, error: str) -> Any:
+        return case(id, "target-error", error=error, score=None, reasons=[error])
+
+    found = table(
+        gone("a", "port 7410 of 'one' refused"),
+        gone("b", "port 9 of 'two' refused"),
+        gone("c", "no such file"),
+        case("d"),
+    )
+    (words, number, first), (_, other, _) = found.errors
+    assert (number, first.case.id, other) == (2, "a", 1)
+    assert ids(found, alike=words) == ["a", "b"]
+
+
+def test_columns_and_scores_sort_both_ways_and_unknown_comes_last() -> None:
+    found = table(
+        judged("mid", {}, 50.0),
+        judged("none", {}, None, interval=[0, 100]),
+        judged("low", {}, 10.0),
+        judged("high", {}, 90.0),
+    )
+    assert ids(found, sort="score") == ["low", "mid", "high", "none"]
+    assert ids(found, sort="-score") == ["high", "mid", "low", "none"]
+    assert ids(found, sort="by:tone") == ["low", "mid", "high", "none"]
+    assert ids(found, sort="by:<no such>") == ids(found, sort="order")
+
+
+FOUND = table(
+    judged("one", {JUDGES[0]: "no", JUDGES[1]: "yes"}, 50.0, tags=["x"]),
+    judged("two", {}, 100.0, unstable=True, split="test"),
+    case("three", "target-error", error="gone", score=None),
 )
 
 
-@pytest.mark.parametrize(
-    ("wanted", "ids"),
-    [
-        ({}, ["a", "gone", "gone2", "later", "b"]),
-        ({"status": "failed"}, ["a"]),
-        ({"tag": "fast"}, ["b"]),
-        ({"split": "test"}, ["a"]),
-        ({"criterion": "good"}, ["a"]),
-        ({"q": "RARE word"}, ["b"]),
-        ({"q": "no such words"}, []),
-        ({"status": "y"}, []),
-        ({"sort": "order"}, ["b", "a", "gone", "later", "gone2"]),
-        ({"sort": "score"}, ["a", "b", "gone", "later", "gone2"]),
-        ({"sort": "time"}, ["a", "gone", "gone2", "b", "later"]),
-        ({"sort": "case"}, ["a", "b", "gone", "gone2", "later"]),
-        ({"status": "target-error", "sort": "case"}, ["gone", "gone2"]),
-    ],
+@given(
+    st.dictionaries(
+        st.sampled_from(("status", "tag", "split", "criterion", "judge", "below", "over", "unstable", "alike", "q")),
+        st.sampled_from(("", "passed", "x", "test", "tone", "50", "-1", "1e999", "1")) | st.text(max_size=8),
+    ),
+    st.sampled_from([*SORTS, "by:tone", "by:", ""]),
 )
-def test_filters_and_orders(wanted: dict[str, str], ids: list[str]) -> None:
-    assert [row.case.id for row in table(*CASES).chosen(CaseFilter(**wanted))] == ids
-
-
-def test_target_errors_that_read_alike_are_one_line() -> None:
-    assert table(*CASES).errors == [("why gone is target-error", 2, "gone")]
-
-
-def test_a_table_keeps_no_text() -> None:
-    """Of ten thousand long outputs nothing is held but what a search looks in."""
-    found = table(samples.case("long", output="x" * 100_000, input="y" * 100_000))
-    assert found.rows[0].case.output is None and found.report.cases[0].input is None
-    assert len(found.rows[0].words) < 10_000
-
-
-def test_the_columns_are_the_criteria_that_most_cases_have() -> None:
-    many = [
-        samples.case(f"c{n}", criteria=[samples.criterion(f"own{n}", 1.0, []), samples.criterion("shared", 1.0, [])])
-        for n in range(20)
-    ]
-    columns = table(*many).columns
-    assert "shared" in columns and len(columns) == MOST_COLUMNS
-
-
-@given(st.sampled_from(SORTS), st.lists(st.sampled_from(["passed", "failed", "skipped", "target-error"]), max_size=8))
-def test_an_order_loses_no_case(sort: str, statuses: list[str]) -> None:
-    made = [samples.case(f"c{n}", status, float(n)) for n, status in enumerate(statuses)]
-    found = table(*made).chosen(CaseFilter(sort=sort))
-    assert sorted(row.case.id for row in found) == [f"c{n}" for n in range(len(made))]
+def test_a_filter_only_leaves_out_and_a_sort_only_orders(wanted: dict[str, str], sort: str) -> None:
+    shown = ids(FOUND, **wanted, sort=sort)
+    assert len(set(shown)) == len(shown)
+    assert set(shown) == set(ids(FOUND, **wanted))
+    assert set(shown) <= {"one", "two", "three"}
+    for name in wanted:
+        assert set(shown) <= set(ids(FOUND, **{other: value for other, value in wanted.items() if other != name}))

@@ -55,8 +55,19 @@ class PageOf:
     def link(self, number: int) -> str:
         return "?" + urlencode({**self.query, "page": str(number)}, errors="backslashreplace")
 
+    def having(self, name: str, value: str) -> str:
+        """The same with one value changed; an empty one leaves it out."""
+        changed = {**self.query, name: value}
+        return "?" + urlencode({name: told for name, told in changed.items() if told}, errors="backslashreplace")
+
     def sorted_by(self, key: str) -> str:
-        return "?" + urlencode({**self.query, "sort": key}, errors="backslashreplace")
+        """By a column, the other way round where it is sorted by it already and can be."""
+        return self.having("sort", f"-{key}" if self.query.get("sort") == key and f"-{key}" in SORTS else key)
+
+    def direction(self, key: str) -> str:
+        """What `aria-sort` says of a column."""
+        now = self.query.get("sort", "status").removeprefix("-")
+        return ("descending" if self.query.get("sort", "").startswith("-") else "ascending") if now == key else "none"
 
 
 def runs_html(runs: Sequence[RunLine], pages: PageOf, kinds: Sequence[str], asked: dict[str, str]) -> str:
@@ -133,13 +144,32 @@ def case_table_html(table: CaseTable, rows: Sequence[CaseRow], pages: PageOf, as
         asked=asked,
         statuses=STATUSES,
         sorts=SORTS,
+        among=CaseAmong(query=pages.query),
     )
 
 
-def case_html(doc: SuiteReportDoc, case: CaseDoc, attempt: int | None) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseAmong:
+    """Where a case is among those that a filter shows: `query` is the filter's, `before` and `after` are ids."""
+
+    query: dict[str, str]
+    before: str | None = None
+    after: str | None = None
+    number: int = 0
+    total: int = 0
+
+    def link(self, id: str) -> str:
+        return "?" + urlencode({"id": id, **self.query}, errors="backslashreplace")
+
+    @property
+    def all(self) -> str:
+        return "?" + urlencode(self.query, errors="backslashreplace") if self.query else ""
+
+
+def case_html(doc: SuiteReportDoc, case: CaseDoc, attempt: int | None, among: CaseAmong) -> str:
     """One case with everything of it. `doc` is the report that it is in; `attempt` marks the one that was asked for."""
     page = SuitePage(replace(doc, cases=[case]))
-    return draw_page("view_case.html.j2", served="case", doc=doc, case=case, page=page, attempt=attempt)
+    return draw_page("view_case.html.j2", served="case", doc=doc, case=case, page=page, attempt=attempt, among=among)
 
 
 def trend_html(doc: TrendDoc) -> str:

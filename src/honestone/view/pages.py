@@ -13,13 +13,14 @@ import msgspec
 from honestone.app.records import RunRecord
 from honestone.app.run_list import UNFINISHED, ListedRun, verdict_of
 from honestone.core.errors import ContractMismatch, HonestoneError, StoreError
-from honestone.report.case_table import SORTS, CaseFilter
+from honestone.report.case_table import SORTS, CaseFilter, CaseTable
 from honestone.report.formats import draw
 from honestone.report.html_page import page_part
 from honestone.report.improvement_html import versions_html
 from honestone.report.suite_html import comparison_html, table_html
 from honestone.report.view_html import (
     ROWS,
+    CaseAmong,
     PageOf,
     RunLine,
     case_html,
@@ -44,6 +45,7 @@ _STATIC: Final = {
     "view.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
+_FILTERS: Final = ("status", "tag", "split", "criterion", "judge", "below", "over", "unstable", "alike", "q")
 _LISTED: Final = 20
 """Runs that `runs --json` lists where no number is given."""
 _KINDS: Final = ("eval", "suite", "table", "improve", "stages", "noise", "audit", "calibrate", "imported", "column")
@@ -159,10 +161,7 @@ class Pages:
 
     def _cases(self, record: RunRecord, query: Query) -> Served:
         table = self._viewer.table(record)
-        asked = CaseFilter(
-            **{name: query.get(name, "")[:300] for name in ("status", "tag", "split", "criterion", "q")},
-            sort=query.get("sort", "") if query.get("sort") in SORTS else SORTS[0],
-        )
+        asked = _filter_of(query)
         rows = table.chosen(asked)
         pages = _page_of(query, len(rows))
         shown = rows[pages.first_row : pages.first_row + ROWS]
@@ -174,7 +173,9 @@ class Pages:
             case = self._viewer.case(record, query.get("id", ""))
             if case is None:
                 return self.refused(404)
-            return _page(case_html(self._viewer.table(record).report, case, _whole(query.get("attempt", ""))))
+            table = self._viewer.table(record)
+            among = _among(table, query, case.id)
+            return _page(case_html(table.report, case, _whole(query.get("attempt", "")), among))
 
     def _versions(self, query: Query, name: str) -> Served:
         """Two versions of a loop."""
@@ -239,6 +240,30 @@ def _line(run: ListedRun) -> RunLine:
         look=_LOOKS.get(verdict, "inconclusive"),
         result=info.result or UNFINISHED,
         words=run.words,
+    )
+
+
+def _filter_of(query: Query) -> CaseFilter:
+    sort = query.get("sort", "")
+    return CaseFilter(
+        **{name: query.get(name, "")[:300] for name in _FILTERS},
+        sort=sort[:300] if sort in SORTS or sort.startswith("by:") else "status",
+    )
+
+
+def _among(table: CaseTable, query: Query, id: str) -> CaseAmong:
+    """The cases before and after one, as the filter in the address shows them."""
+    kept = {name: query[name] for name in (*_FILTERS, "sort") if query.get(name)}
+    ids = [row.case.id for row in table.chosen(_filter_of(query))]
+    if id not in ids:
+        return CaseAmong(query=kept)
+    at = ids.index(id)
+    return CaseAmong(
+        query=kept,
+        before=ids[at - 1] if at else None,
+        after=ids[at + 1] if at + 1 < len(ids) else None,
+        number=at + 1,
+        total=len(ids),
     )
 
 
