@@ -49,12 +49,15 @@ def test_answers_are_kept_and_the_same_command_resumes(set_up: Desk) -> None:
     assert [(one["artifact"], one["criterion"], one["item"], one["value"]) for one in kept(set_up)] == [
         ("a.md", "sound", "sound", True),
         ("a.md", "words", "apple", False),
+        ("a.md", "depth", "depth", None),
         ("b.md", "sound", "sound", False),
     ]
+    assert {one["schema"] for one in kept(set_up)} == {"honestone.label/1"}
+    assert all(one["rubric"].startswith("sha256:") and one["at"] and one["seconds"] >= 0 for one in kept(set_up))
     second = set_up.run(*WORDS, stdin="11\n7.5\nY\n3\n")
     assert "[1 of 3] It goes deep" in second.out and "not on the scale" in second.out
     assert "nothing is left to label" in second.out
-    assert [one["value"] for one in kept(set_up)[3:]] == [7.5, True, 3]
+    assert [one["value"] for one in kept(set_up)[4:]] == [7.5, True, 3]
     third = set_up.run(*WORDS, "--json", stdin="")
     assert third.json == {"schema": "honestone.labels/1", "labels": "l.jsonl", "rater": "me", "answered": 0, "open": 0}
 

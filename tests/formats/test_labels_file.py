@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.core.errors import UsageError
-from honestone.core.labels import PersonLabel, targets_of
+from honestone.core.labels import GivenLabel, LabelQuote, targets_of
 from honestone.core.rubric import Rubric
 from honestone.formats.labels_file import LabelsFile, labels_so_far, read_labels
 from honestone.formats.rubric_file import read_rubric
@@ -142,7 +142,7 @@ def test_what_is_added_is_read_back(name: str, ends: bool, tmp_path: Path, rubri
     file = LabelsFile.open(tmp_path / name, [one for one in targets.values() if one.item])
     answers = {"sound": True, "words/apple": False, "depth": 2.5}
     for column, answer in answers.items():
-        label = PersonLabel(artifact="ä, b.md", rater="마리아", key=targets[column].key, answer=answer)
+        label = GivenLabel(artifact="ä, b.md", rater="마리아", key=targets[column].key, answer=answer)
         file.add(label, targets[column])
         if not ends:
             (tmp_path / name).write_bytes((tmp_path / name).read_bytes().rstrip(b"\n"))
@@ -173,3 +173,44 @@ def test_any_table_is_read_or_refused(rows: list[list[str]], tmp_path_factory: p
     except UsageError:
         return
     assert len(found) <= 2 * len(rows)
+
+
+def test_of_lines_that_label_wrote_the_last_counts(tmp_path: Path, rubric: Rubric) -> None:
+    """A null is a skip, which takes an answer back; lines without the schema may still not say the same twice."""
+    row = {"schema": "honestone.label/1", "artifact": "a.md", "rater": "m", "criterion": "sound", "digest": "sha256:1"}
+    lines = [{**row, "value": True}, {**row, "value": False}, {**row, "rater": "n", "value": True}]
+    lines += [{**row, "rater": "n", "value": None}]
+    text = "\n".join(map(json.dumps, lines))
+    assert read(tmp_path, rubric, "l.jsonl", text) == [("a.md", "m", ("sound", "sound"), False)]
+    given = labels_so_far(tmp_path / "l.jsonl", rubric)
+    assert [(one.rater, one.answer) for one in given] == [("m", False), ("n", None)]
+    with pytest.raises(UsageError, match="twice"):
+        read(tmp_path, rubric, "l.jsonl", text.replace("honestone.label/1", "other"))
+
+
+_WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+@given(note=_WORDS, quote=_WORDS, seconds=st.floats(0, 1e6), answer=st.sampled_from([True, False, None]))
+def test_any_remark_is_read_back(
+    note: str, quote: str, seconds: float, answer: bool | None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Line ends of every kind in it too: a line stays one line."""
+    folder = tmp_path_factory.mktemp("labels")
+    (folder / "r.yaml").write_text(TEXT)
+    rubric = read_rubric(folder / "r.yaml").rubric
+    target = targets_of(rubric)["sound"]
+    label = GivenLabel(
+        artifact="a.md",
+        rater="m",
+        key=target.key,
+        answer=answer,
+        digest="sha256:1",
+        evidence=(LabelQuote(quote=quote, start=0, end=len(quote)), LabelQuote(quote=quote)),
+        note=note,
+        seconds=seconds,
+    )
+    file = LabelsFile.open(folder / "l.jsonl", [target])
+    file.add(label, target)
+    (found,) = labels_so_far(folder / "l.jsonl", rubric)
+    assert (found.note, found.evidence, found.answer) == (note, label.evidence, answer)

@@ -17,7 +17,7 @@ import msgspec
 
 from honestone.app.evaluate import EvaluateRequest, evaluate
 from honestone.app.judging_options import JudgingOptions
-from honestone.app.label import require_outside
+from honestone.app.label_texts import require_outside
 from honestone.app.measured_before import Before, judges_of, measured_before, newest_that_holds
 from honestone.app.measuring import refuse_repeat
 from honestone.app.rubric_plan import RubricPlan

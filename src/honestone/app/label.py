@@ -1,26 +1,31 @@
-"""People's answers to the items of a rubric, one at a time. Each is kept in the labels file before the next is asked."""
+"""People's answers to the items of a rubric. Each is kept in the labels file before the next is asked."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
-from honestone.adapters.people.form import HANGUL_KEYS
+from honestone.adapters.people.form import HANGUL_KEYS as HANGUL_KEYS
 from honestone.app.judging_options import JudgingOptions
+from honestone.app.label_texts import LabelText, drawn, named_texts, texts_of_run
 from honestone.app.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
-from honestone.core.artifact import Version
 from honestone.core.ballot import Answer
+from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
-from honestone.core.labels import LabelTarget, PersonLabel, targets_of
-from honestone.core.rubric import Key
+from honestone.core.labels import GivenLabel, LabelQuote, LabelTarget, targets_of
+from honestone.core.raters import SETTLED, Place, RatersAgreement, agreement_of, is_through, order_of
+from honestone.core.reading.evidence import find_quote
+from honestone.core.rubric import to_plain
 from honestone.formats.labels_file import LabelsFile, labels_so_far
 from honestone.ports import Observer
 from honestone.report.documents.labels import LabelsDoc
+from honestone.report.exact_text import exact_text
 from honestone.system.files import printable
 
 _LONGEST_NAME: Final = 80
@@ -29,82 +34,48 @@ _FORMULA: Final = ("=", "+", "-", "@")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelRequest:
-    """Which artifacts are labelled, by which rubric, and who does it."""
+    """What is labelled (`artifacts`, or what the `run` judged), by which rubric, and who does it. `sample`: so many texts of it.
+    `own_order`: the texts in an order of the rater's own, else as they are named."""
 
-    artifacts: tuple[Path, ...]
+    artifacts: tuple[Path, ...] = ()
+    run: str | None = None
     rubric: Path
     labels: Path
     rater: str
+    sample: int | None = None
+    own_order: bool = False
     accept_loss: bool = False
-
-
-class LabelWish(StrEnum):
-    """What is typed in place of an answer."""
-
-    SKIP = "s"
-    QUIT = "q"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelQuestion:
-    """One open item of one artifact. `number` counts the open questions from 1 to `of`; `is_first`: the artifact has not
-    been shown yet; `problem`: why the last line that was typed is not an answer."""
+    """One item about one text; `number` is that of the text, from 1 on, in the order of the rater."""
 
-    artifact: str
-    version: Version
+    text: LabelText
     target: LabelTarget
     number: int
-    of: int
-    is_first: bool
-    problem: str | None = None
 
     @property
-    def choices(self) -> str:
-        """What may be typed."""
-        words = "y, n" if self.target.item and self.target.item.anchors is None else self.target.choices
-        more = ", x (does not apply)" if self.target.item is not None and self.target.item.may_not_apply else ""
-        return f"{words.partition(', or')[0]}{more}, s (skip), q (quit)"
-
-    def read(self, typed: str) -> Answer | LabelWish:
-        """Raises ValueError in words for what is neither an answer nor a wish."""
-        word = typed.strip().casefold()
-        word = HANGUL_KEYS.get(word, word)
-        if word in ("s", "skip"):
-            return LabelWish.SKIP
-        if word in ("q", "quit"):
-            return LabelWish.QUIT
-        return self.target.read("n/a" if word == "x" else word)
+    def place(self) -> Place:
+        return _place(self.text.name, self.target)
 
 
-Ask: TypeAlias = Callable[[LabelQuestion], str | None]
-"""Shows a question and returns the line that was typed; None when there are no more."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """What is said with an answer: the words that decided it, and a note."""
+
+    evidence: tuple[LabelQuote, ...] = ()
+    note: str = ""
 
 
-def label_artifacts(workspace: Workspace, request: LabelRequest, observer: Observer, ask: Ask) -> LabelsDoc:
-    """Ask each item that this rater has not answered for these bytes, until there are none or the person stops.
+class LabelSession:
+    """All items of all texts for one rater, and what this rater said of them so far.
 
-    No one else's answers are shown. Raises UsageError and its kinds before the first question, and FileError when an
-    answer cannot be kept.
+    No one else's answers are in it until every rater of the file is through (`agreement`).
     """
-    session = _Session(workspace, request, observer)
-    kept = session.ask_all(ask)
-    return LabelsDoc(
-        labels=printable(request.labels), rater=session.rater, answered=kept, open=len(session.open) - kept
-    )
 
-
-@dataclass(frozen=True, slots=True)
-class _Open:
-    """A question that is not answered yet."""
-
-    artifact: str
-    named: str
-    version: Version
-    target: LabelTarget
-
-
-class _Session:
     def __init__(self, workspace: Workspace, request: LabelRequest, observer: Observer) -> None:
+        """Raises UsageError and its kinds."""
         self.rater = _checked_name(request.rater)
         plan = RubricPlan.read(
             workspace,
@@ -114,75 +85,129 @@ class _Session:
             accept_loss=request.accept_loss,
             note=observer.note,
         )
-        by_key = {one.key: one for one in targets_of(plan.rubric).values()}
-        targets = [one for one in by_key.values() if one.item is not None]
-        if not targets:
+        by_key = {one.key: one for one in targets_of(plan.rubric).values() if one.item is not None}
+        if not by_key:
             raise UsageError(
                 "this rubric asks no judge, so there is nothing to label", hint="code answers all of its items"
             )
-        path = workspace.path(request.labels)
-        self._file = LabelsFile.open(path, targets)
-        done = {
-            (os.path.normpath(label.artifact), label.key): label.digest
-            for label in labels_so_far(path, plan.rubric)
-            if label.rater == self.rater
-        }
-        self.open = list(self._open_questions(plan, request.artifacts, request.labels, targets, done))
-
-    def _open_questions(
-        self,
-        plan: RubricPlan,
-        artifacts: Sequence[Path],
-        labels: Path,
-        targets: Sequence[LabelTarget],
-        done: dict[tuple[str, Key], str | None],
-    ) -> Iterator[_Open]:
-        for artifact in dict.fromkeys(artifacts):
-            require_outside(plan.workspace.path(labels), plan.workspace.path(artifact))
-            loaded = plan.load(artifact)
-            named = _beside(plan.workspace.path(artifact), plan.workspace.path(labels).parent)
-            for target in targets:
-                known = done.get((os.path.normpath(named), target.key), "")
-                if known not in (None, loaded.version.digest):
-                    yield _Open(printable(artifact), named, loaded.version, target)
-
-    def ask_all(self, ask: Ask) -> int:
-        """How many answers were kept."""
-        kept, shown = 0, ""
-        for number, one in enumerate(self.open, 1):
-            question = LabelQuestion(
-                artifact=one.artifact,
-                version=one.version,
-                target=one.target,
-                number=number,
-                of=len(self.open),
-                is_first=one.named != shown,
-            )
-            answer = _answer(question, ask)
-            if answer is LabelWish.QUIT:
-                break
-            shown = one.named
-            if not isinstance(answer, LabelWish):
-                self._file.add(self._label(one, answer), one.target)
-                kept += 1
-        return kept
-
-    def _label(self, one: _Open, answer: Answer) -> PersonLabel:
-        return PersonLabel(
-            artifact=one.named, rater=self.rater, key=one.target.key, answer=answer, digest=one.version.digest
+        self._named, self._path, self._plan = request.labels, workspace.path(request.labels), plan
+        self._rubric = digest_json(to_plain(plan.rubric))
+        self._file = LabelsFile.open(self._path, by_key.values())
+        made = (
+            named_texts(plan, request.artifacts, self._path)
+            if request.run is None
+            else texts_of_run(plan, request.run, self._path, observer.note)
         )
+        texts = drawn(list(made), request.sample)
+        if request.own_order:
+            texts = [texts[at] for at in order_of([one.name for one in texts], self.rater)]
+        self._digests = {os.path.normpath(one.name): one.version.digest for one in texts}
+        self.questions: Sequence[LabelQuestion] = [
+            LabelQuestion(text=text, target=target, number=number)
+            for number, text in enumerate(texts, 1)
+            for target in by_key.values()
+        ]
+        self._targets = {one.place: one.target for one in self.questions}
+        if self.rater == SETTLED:
+            self.questions = self._to_settle()
+        self.said: dict[Place, GivenLabel] = dict(self._given().get(self.rater, {}))
+        self._asked = time.monotonic()
+
+    def _to_settle(self) -> list[LabelQuestion]:
+        found = self.agreement()
+        if found is None:
+            raise UsageError(
+                "there is nothing to settle yet: two raters or more have to be through with these texts",
+                hint="each labels them with --rater NAME and the same --labels",
+            )
+        differ = {one.place for one in found.differences}
+        return [one for one in self.questions if one.place in differ]
+
+    def _given(self) -> dict[str, dict[Place, GivenLabel]]:
+        """What the file says about the bytes that are here, by rater."""
+        found: dict[str, dict[Place, GivenLabel]] = {}
+        for one in labels_so_far(self._path, self._plan.rubric):
+            name = os.path.normpath(one.artifact)
+            if name in self._digests and one.digest in (None, self._digests[name]):
+                found.setdefault(one.rater, {})[(name, one.key)] = one
+        return found
+
+    def answer_at(self, at: int) -> GivenLabel | None:
+        """What this rater said of the question at this place, from 0 on; None as long as it is open."""
+        return self.said.get(self.questions[at].place)
+
+    @property
+    def untouched(self) -> list[int]:
+        """The places of questions that were neither answered nor skipped."""
+        return [at for at in range(len(self.questions)) if self.answer_at(at) is None]
+
+    @property
+    def unanswered(self) -> list[int]:
+        return [at for at in range(len(self.questions)) if (said := self.answer_at(at)) is None or said.answer is None]
+
+    def show(self) -> None:
+        """A question is shown now: until it is answered counts as the time it took."""
+        self._asked = time.monotonic()
+
+    def take(self, at: int, answer: Answer | None, remark: Remark | None = None) -> None:
+        """Keep an answer on disk; None is a skip. Raises FileError where that fails."""
+        question, remark = self.questions[at], remark or Remark()
+        label = GivenLabel(
+            artifact=question.text.name,
+            rater=self.rater,
+            key=question.target.key,
+            answer=answer,
+            digest=question.text.version.digest,
+            rubric=self._rubric,
+            run=question.text.run,
+            case=question.text.case,
+            attempt=question.text.attempt,
+            evidence=tuple(_placed(one, question.text.version.text) for one in remark.evidence),
+            note=remark.note,
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
+            seconds=round(time.monotonic() - self._asked, 1),
+        )
+        question.text.keep()
+        self._file.add(label, question.target)
+        self.said[question.place] = label
+
+    def agreement(self) -> RatersAgreement | None:
+        """How far the raters of the file agree about these texts; None until two or more are there and all are through."""
+        given = self._given()
+        said = {rater: {place: one.answer for place, one in found.items()} for rater, found in given.items()}
+        people = {rater: found for rater, found in said.items() if rater != SETTLED}
+        if len(people) < 2 or not all(is_through(found, self._targets) for found in people.values()):
+            return None
+        return agreement_of(self._targets, people)
+
+    def settled(self) -> Mapping[Place, GivenLabel]:
+        return self._given().get(SETTLED, {})
+
+    def requirement(self, place: Place) -> str:
+        """The words of the item at a place."""
+        target = self._targets[place]
+        return target.item.requirement if target.item is not None else target.criterion.requirement
+
+    def document(self, kept: int) -> LabelsDoc:
+        """`kept`: how many answers this session added."""
+        return LabelsDoc(labels=printable(self._named), rater=self.rater, answered=kept, open=len(self.unanswered))
 
 
-def _answer(question: LabelQuestion, ask: Ask) -> Answer | LabelWish:
-    """Asked again until it is an answer."""
-    while True:
-        typed = ask(question)
-        if typed is None:
-            return LabelWish.QUIT
-        try:
-            return question.read(typed)
-        except ValueError as error:
-            question = replace(question, is_first=False, problem=str(error))
+def _place(name: str, target: LabelTarget) -> Place:
+    return os.path.normpath(name), target.key
+
+
+def _placed(one: LabelQuote, text: str) -> LabelQuote:
+    """Where the words are: at the offsets that came with them, if they are there, else where they are found. A page shows signs in
+    place of what cannot be seen; the record has what the text has."""
+    if one.start is not None and one.end is not None:
+        there = text[one.start : one.end]
+        if there and exact_text(there) == exact_text(one.quote):
+            return LabelQuote(quote=there, start=one.start, end=one.end)
+    found = find_quote(one.quote, text)
+    return (
+        LabelQuote(quote=one.quote) if found is None else LabelQuote(quote=one.quote, start=found.start, end=found.end)
+    )
 
 
 def _checked_name(rater: str) -> str:
@@ -194,18 +219,3 @@ def _checked_name(rater: str) -> str:
             hint=f"up to {_LONGEST_NAME} letters, not beginning with {' '.join(_FORMULA)}",
         )
     return name
-
-
-def require_outside(labels: Path, artifact: Path) -> None:
-    """Raises UsageError for a labels file inside a folder that is judged: judges would see what people said."""
-    if labels.resolve().is_relative_to(artifact.resolve()):
-        raise UsageError(
-            f"the labels file `{labels}` is inside the artifact `{artifact}`, so judges would see it",
-            hint="move it out of that folder",
-        )
-
-
-def _beside(artifact: Path, folder: Path) -> str:
-    """The path of an artifact as the labels file in a folder has it."""
-    named = printable(Path(os.path.relpath(artifact, folder)).as_posix())
-    return f"./{named}" if named.startswith(_FORMULA) else named

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from honestone.core.errors import UsageError
 from honestone.core.loop.named import POLICIES
 from honestone.core.loop.proposal import MAX_DIFF, MAX_GROWTH
 
@@ -78,6 +79,24 @@ read_as_option = click.option(
     "--as", "read_as", metavar="FORMAT", help="The format of the rubric or suite, instead of what its content says."
 )
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress and no notes.")
+
+browser_options = combined(
+    click.option("--browser", is_flag=True, help="Ask a person in the browser instead of the terminal."),
+    click.option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        metavar="N",
+        help="The port of the page, exactly that one; 0 is any that is free. [7410, or the next that is free]",
+    ),
+    click.option("--no-open", is_flag=True, help="Print the address of the page and open no browser."),
+)
+
+
+def refuse_without_browser(port: int | None, no_open: bool) -> None:
+    """Raises UsageError for options of a page that is not asked for."""
+    if port is not None or no_open:
+        raise UsageError(f"{'--no-open' if no_open else '--port'} is about the page of --browser", hint="add --browser")
+
 
 gate_options = combined(
     click.option("--threshold", type=float, metavar="0-100", help="Overall bar instead of the rubric's."),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.terminal import dump_line, here, write
+from honestone.cli.terminal import here
 
 
 @click.command("view", short_help="Look at runs in the browser, read-only, on this machine.")
@@ -40,30 +39,15 @@ def view(host: str, port: int | None, names: tuple[str, ...], no_open: bool, no_
       honestone view
       honestone view --port 8000 --no-open
     """
-    from honestone.view.server import Address, ViewOptions, serve
+    from honestone.cli.browser import announce
+    from honestone.view.pages import Pages
+    from honestone.view.reading import Viewer
+    from honestone.view.server import ViewOptions, serve
 
     workspace = here()
-
-    def said(address: Address) -> None:
-        shown = {
-            "schema": "honestone.view/1",
-            "url": address.url,
-            "host": address.host,
-            "port": address.port,
-            "token": address.token,
-            "store": str(workspace.store),
-        }
-        write(dump_line(shown) + "\n" if as_json else f"{address.url}\nCtrl-C ends it.\n")
-        sys.stdout.flush()
-        if not no_open and _has_browser():
-            import webbrowser
-
-            webbrowser.open(address.url)
-
-    serve(workspace, ViewOptions(host=host, port=port, names=names, needs_token=not no_token), said)
+    serve(
+        Pages(Viewer(workspace)),
+        ViewOptions(host=host, port=port, names=names, needs_token=not no_token),
+        lambda address: announce(address, workspace, sys.stdout, as_json=as_json, opens=not no_open),
+    )
     return 0
-
-
-def _has_browser() -> bool:
-    """Whether there is a screen for one: a browser for terminals would take this terminal."""
-    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

@@ -119,6 +119,40 @@ class PersonLabel:
     line: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelQuote:
+    """Words of the text that decided a label. `start`, `end`: code points of the text that was labelled, None where it does not
+    hold them."""
+
+    quote: str
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenLabel:
+    """One answer as a person gave it, with what was said about it; `answer` None is a skip.
+
+    `rubric`: a digest of what was asked. `run`, `case`, `attempt`: where the text is from, if from a run. `at` is a moment in UTC,
+    `seconds` how long the person took, `line` the place in the file, 0 for one that is in none yet.
+    """
+
+    artifact: str
+    rater: str
+    key: Key
+    answer: Answer | None
+    digest: str | None = None
+    rubric: str | None = None
+    run: str | None = None
+    case: str | None = None
+    attempt: int | None = None
+    evidence: tuple[LabelQuote, ...] = ()
+    note: str = ""
+    at: str | None = None
+    seconds: float | None = None
+    line: int = 0
+
+
 def targets_of(rubric: Rubric) -> dict[str, LabelTarget]:
     """All that can be labelled, by name: each item that judges answer, and each criterion that has several.
 

@@ -2,6 +2,9 @@
 
 CSV         artifact[,rater],CRITERION...: a row an artifact (or an artifact and a rater), empty cells are not labelled
 JSON lines  {"artifact": ..., "rater": ..., "criterion": ..., "item": ..., "value": ...}, each line one answer
+
+Lines that `honestone label` writes have the schema `honestone.label/1`, and more keys. Of several about the same item of the same
+bytes by one rater the last counts, and a value of null is a skip.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import msgspec
 from honestone.core.ballot import Answer
 from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
-from honestone.core.labels import COLUMNS, SOMEBODY, LabelTarget, PersonLabel, targets_of
+from honestone.core.labels import COLUMNS, SOMEBODY, GivenLabel, LabelQuote, LabelTarget, PersonLabel, targets_of
 from honestone.core.rubric import Rubric
 from honestone.formats.csv_rows import csv_rows, json_rows
 from honestone.formats.document import MOST_LINES
@@ -29,7 +32,9 @@ from honestone.formats.source import SourceErrors
 
 _ARTIFACT: Final = "artifact"
 _RATER: Final = "rater"
-_KEYS: Final = ("artifact", "rater", "criterion", "item", "value", "digest")
+LABEL: Final = "honestone.label/1"
+_MORE: Final = ("schema", "rubric", "run", "case", "attempt", "evidence", "note", "at", "seconds")
+_KEYS: Final = ("artifact", "rater", "criterion", "item", "value", "digest", *_MORE)
 _NAMES: Final = 12
 
 
@@ -39,6 +44,17 @@ def read_labels(path: Path, rubric: Rubric) -> list[PersonLabel]:
     Raises FileError for a file that cannot be read, SourceErrors with every other error, each with its line: columns that
     the rubric does not have, values that are not answers, the same labelled twice.
     """
+    return [
+        PersonLabel(
+            artifact=one.artifact, rater=one.rater, key=one.key, answer=one.answer, digest=one.digest, line=one.line
+        )
+        for one in read_given(path, rubric)
+        if one.answer is not None
+    ]
+
+
+def read_given(path: Path, rubric: Rubric) -> list[GivenLabel]:
+    """The same with all that the file says of each, and with what was skipped."""
     text, reader = read_text(path, most=MOST_LINES), _Reader(path.name, rubric)
     is_csv = path.suffix.lower() == ".csv"
     rows = csv_rows(text, path.name, reader.problems, is_strict=True) if is_csv else json_rows(text, path.name)
@@ -62,7 +78,7 @@ class _Reader:
     def __init__(self, name: str, rubric: Rubric) -> None:
         self.name = name
         self.problems: list[UsageError] = []
-        self.found: dict[tuple[str, str, str, str], PersonLabel] = {}
+        self.found: dict[tuple[str, str, str, str], GivenLabel] = {}
         self._targets = targets_of(rubric)
         self._by_key = {target.key: target for target in self._targets.values()}
         self._by_code = {
@@ -120,14 +136,19 @@ class _Reader:
             self._unknown(line, f"{criterion}/{item}" if items else criterion, known)
         elif isinstance(value, bool | int | float | str) and str(value).strip():
             self._add(line, row, target, value)
-        elif value is not None:
+        elif value is None:
+            if row.get("schema") == LABEL:
+                self._add(line, row, target, None)
+        else:
             self._wrong(line, f"`value` is {visible(str(value), 40)!r}", f"it must be {target.choices}")
 
     def _target(self, criterion: str, item: str) -> LabelTarget | None:
         found = self._by_key.get((criterion, item))
         return found or (None if item else self._targets.get(criterion))
 
-    def _add(self, line: int, row: Mapping[str, object], target: LabelTarget, value: bool | int | float | str) -> None:
+    def _add(
+        self, line: int, row: Mapping[str, object], target: LabelTarget, value: bool | int | float | str | None
+    ) -> None:
         artifact, rater, digest = (row.get(key) for key in (_ARTIFACT, _RATER, "digest"))
         if not isinstance(artifact, str) or not artifact.strip() or "\0" in artifact:
             self._wrong(line, "this label does not say which artifact it is about", f"give it an `{_ARTIFACT}`")
@@ -136,24 +157,35 @@ class _Reader:
             self._wrong(line, "`rater` and `digest` must be text")
             return
         try:
-            answer = target.read(value)
+            answer = None if value is None else target.read(value)
         except ValueError as error:
             self._wrong(line, f"`{target.name}`: {visible(str(error), 120)}", f"it must be {target.choices}")
             return
-        label = PersonLabel(
+        label = GivenLabel(
             artifact=artifact.strip(),
             rater=(rater or "").strip() or SOMEBODY,
             key=target.key,
             answer=answer,
             digest=digest,
+            evidence=tuple(_quotes(row.get("evidence"))),
+            note=note if isinstance(note := row.get("note"), str) else "",
             line=line,
         )
         known = (os.path.normpath(label.artifact), label.rater, *label.key)
         before = self.found.pop(known, None)
-        if before is not None and before.digest == digest:
+        if before is not None and before.digest == digest and row.get("schema") != LABEL:
             what = f"{label.rater} labelled `{target.name}` of `{visible(label.artifact, 60)}` twice"
             self._wrong(line, what, f"the first is in line {before.line}: remove one of them")
         self.found[known] = label
+
+
+def _quotes(value: object) -> Iterator[LabelQuote]:
+    """As far as they are sound: a file can be changed."""
+    for one in value if isinstance(value, list) else []:
+        if isinstance(one, dict) and isinstance(quote := one.get("quote"), str):
+            start, end = one.get("start"), one.get("end")
+            is_placed = isinstance(start, int) and isinstance(end, int)
+            yield LabelQuote(quote=quote, start=start if is_placed else None, end=end if is_placed else None)
 
 
 # --------------------------------------------------------------------------------------------------------- one at a time
@@ -187,8 +219,10 @@ class LabelsFile:
             )
         return cls(path=path, columns=columns)
 
-    def add(self, label: PersonLabel, target: LabelTarget) -> None:
-        """Append one answer and wait until the disk has it. Raises FileError where that fails."""
+    def add(self, label: GivenLabel, target: LabelTarget) -> None:
+        """Append one answer and wait until the disk has it. A table has no place for a skip. Raises FileError where that fails."""
+        if label.answer is None and self.columns is not None:
+            return
         try:
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
             try:
@@ -202,17 +236,37 @@ class LabelsFile:
         except OSError as error:
             raise FileError(f"`{self.path}` cannot be written: {error.strerror or error}") from None
 
-    def _lines(self, label: PersonLabel, target: LabelTarget, *, is_new: bool) -> Iterator[str]:
+    def _lines(self, label: GivenLabel, target: LabelTarget, *, is_new: bool) -> Iterator[str]:
         if self.columns is None:
-            criterion, item = label.key
-            plain = {"artifact": label.artifact, "rater": label.rater, "criterion": criterion, "item": item}
-            yield msgspec.json.encode({**plain, "value": label.answer, "digest": label.digest}).decode() + "\n"
+            yield msgspec.json.encode(_line(label)).decode() + "\n"
             return
+        assert label.answer is not None
         cells = {_ARTIFACT: label.artifact, _RATER: label.rater, target.name: _written(label.answer)}
         for row in ([self.columns] if is_new else []) + [tuple(cells.get(name, "") for name in self.columns)]:
             out = io.StringIO()
             csv.writer(out, lineterminator="\n").writerow(row)
             yield out.getvalue()
+
+
+def _line(label: GivenLabel) -> dict[str, object]:
+    (criterion, item), quotes = label.key, [msgspec.to_builtins(one) for one in label.evidence]
+    return {
+        "schema": LABEL,
+        "artifact": label.artifact,
+        "rater": label.rater,
+        "criterion": criterion,
+        "item": item,
+        "value": label.answer,
+        "digest": label.digest,
+        "rubric": label.rubric,
+        "run": label.run,
+        "case": label.case,
+        "attempt": label.attempt,
+        "evidence": quotes,
+        "note": label.note or None,
+        "at": label.at,
+        "seconds": label.seconds,
+    }
 
 
 def _written(answer: Answer) -> str:
@@ -226,6 +280,6 @@ def _holds_something(path: Path) -> bool:
         return False
 
 
-def labels_so_far(path: Path, rubric: Rubric) -> list[PersonLabel]:
-    """Those of a file that may not be there yet, or is empty."""
-    return read_labels(path, rubric) if _holds_something(path) else []
+def labels_so_far(path: Path, rubric: Rubric) -> list[GivenLabel]:
+    """Those of a file that may not be there yet, or is empty; with what was skipped."""
+    return read_given(path, rubric) if _holds_something(path) else []

@@ -15,6 +15,15 @@ PLAIN: Final = Style()
 _MARGIN: Final = "  | "  # in front of every line of the artifact: none of them can look like a question of ours
 
 
+def context_lines(input: str | None, reference: str | None, style: Style = PLAIN) -> Iterator[str]:
+    """What judges saw with the text."""
+    for name, text in (("input", input), ("reference", reference)):
+        if text is not None:
+            yield style.paint(f"  {name}", "bold")
+            yield from (f"{_MARGIN}{row}" for row in clean(text).splitlines())
+            yield ""
+
+
 def artifact_lines(path: str, version: Version, style: Style = PLAIN) -> Iterator[str]:
     """The whole artifact; of a folder the texts of its files, and the names of the others."""
     yield ""

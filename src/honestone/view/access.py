@@ -54,18 +54,21 @@ def in_address(host: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """The rule. `names` are those that the server answers to, `token` is None where none is needed."""
+    """The rule. `names` are those that the server answers to, `token` is None where none is needed. Answers may be sent to `posts`."""
 
     token: str | None
     port: int
     names: tuple[str, ...]
+    posts: tuple[str, ...] = ()
 
     @property
     def cookie(self) -> str:
         """Named by port, because browsers give the cookies of one port to all of them."""
         return f"honestone-{self.port}"
 
-    def refusal(self, method: str, headers: Mapping[str, str], cookies: Mapping[str, str], named: str) -> int | None:
+    def refusal(
+        self, method: str, headers: Mapping[str, str], cookies: Mapping[str, str], named: str, path: str = "/"
+    ) -> int | None:
         """The status that refuses a request, or None. `headers` by name in small letters; `named`: the token in its address."""
         if headers.get("host", "").lower() not in self._addresses:
             return 421
@@ -73,7 +76,17 @@ class Access:
             return 401
         if not _may_load(headers):
             return 403
+        if method == "POST" and path in self.posts:
+            return self._post_refusal(headers, cookies)
         return None if method in ("GET", "HEAD") else 405
+
+    def _post_refusal(self, headers: Mapping[str, str], cookies: Mapping[str, str]) -> int | None:
+        """Only our own page sends an answer: from our origin, with our cookie, in a form that other pages cannot send."""
+        if headers.get("origin", "").lower() != f"http://{headers.get('host', '').lower()}":
+            return 403
+        if not self.is_token(cookies.get(self.cookie, "")):
+            return 401
+        return None if headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json" else 415
 
     @property
     def _addresses(self) -> set[str]:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, TypeAlias
-
-import msgspec
+from collections.abc import Callable
+from typing import Final
 
 from honestone.app.records import RunRecord
 from honestone.app.run_list import UNFINISHED, ListedRun, verdict_of
 from honestone.core.errors import ContractMismatch, HonestoneError, StoreError
 from honestone.report.case_table import SORTS, CaseFilter, CaseTable
 from honestone.report.formats import draw
-from honestone.report.html_page import page_part
 from honestone.report.improvement_html import versions_html
 from honestone.report.suite_html import comparison_html, table_html
 from honestone.report.view_html import (
@@ -36,38 +31,15 @@ from honestone.report.view_html import (
 from honestone.system.drawing import Style
 from honestone.view.judges import judges_page
 from honestone.view.reading import Viewer, diff_of_versions, pipeline_json, require_suites, run_json
+from honestone.view.served import Query, Served, refused, static
+from honestone.view.served import as_json as _json
+from honestone.view.served import page as _page
 
-HTML: Final = "text/html; charset=utf-8"
-JSON: Final = "application/json; charset=utf-8"
-
-_STATIC: Final = {
-    "style.css": "text/css; charset=utf-8",
-    "view.js": "text/javascript; charset=utf-8",
-    "icon.svg": "image/svg+xml",
-}
 _FILTERS: Final = ("status", "tag", "split", "criterion", "judge", "below", "over", "unstable", "alike", "q")
 _LISTED: Final = 20
 """Runs that `runs --json` lists where no number is given."""
 _KINDS: Final = ("eval", "suite", "table", "improve", "stages", "noise", "audit", "calibrate", "imported", "column")
 _LOOKS: Final = {"pass": "passed", "fail": "failed", "interrupted": "skipped", UNFINISHED: "skipped"}
-_REFUSED: Final = {
-    400: "This request cannot be read",
-    401: "This server asks for its token: open the address that `honestone view` printed",
-    403: "Another site asked for this",
-    404: "There is nothing at this address",
-    405: "This server only shows; it takes no such request",
-    421: "This server does not answer to that name",
-    500: "An error in honestone itself; the terminal of `honestone view` names it",
-}
-
-Query: TypeAlias = Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
-    body: bytes
-    status: int = 200
-    kind: str = HTML
 
 
 class Pages:
@@ -78,7 +50,7 @@ class Pages:
         run, name = "([0-9A-Za-z]+)", r"([a-z]+\.[a-z]+)"
         self._routes: list[tuple[re.Pattern[str], Callable[..., Served]]] = [
             (re.compile("/"), self._runs),
-            (re.compile(f"/static/{name}"), self._static),
+            (re.compile(f"/static/{name}"), lambda query, name: static(name)),
             (re.compile(f"/run/{run}"), self._run),
             (re.compile(f"/run/{run}/case"), self._case),
             (re.compile(f"/run/{run}/versions"), self._versions),
@@ -100,12 +72,15 @@ class Pages:
                     return show(query, *found.groups())
                 except HonestoneError as error:
                     return _error(error)
-        return self.refused(404)
+        return refused(404)
 
-    def refused(self, status: int) -> Served:
-        """A page without a word of what the store holds."""
-        words = _REFUSED.get(status, "This request is refused")
-        return _page(said_html(f"{status}: {words}", ()), status)
+    @property
+    def posts(self) -> tuple[str, ...]:
+        return ()
+
+    def take(self, path: str, sent: bytes) -> Served:
+        """Nothing: these pages only show."""
+        return refused(405)
 
     # -------------------------------------------------------------------------------------------------------- runs
 
@@ -156,7 +131,7 @@ class Pages:
             return _page(scorecards_html(shown, record.info.id, pages=pages, of_all=len(documents), asked=asked))
         found = record.scorecard(number or 1)
         if found is None:
-            return self.refused(404)
+            return refused(404)
         return _page(scorecard_html(*found, served="scorecard", beyond=len(documents) - 1))
 
     def _cases(self, record: RunRecord, query: Query) -> Served:
@@ -172,7 +147,7 @@ class Pages:
             require_suites(record)
             case = self._viewer.case(record, query.get("id", ""))
             if case is None:
-                return self.refused(404)
+                return refused(404)
             table = self._viewer.table(record)
             among = _among(table, query, case.id)
             return _page(case_html(table.report, case, _whole(query.get("attempt", "")), among))
@@ -208,20 +183,6 @@ class Pages:
     def _trend(self, query: Query) -> Served:
         names = [name for name in query.get("run", "").split(",") if name]
         return _page(trend_html(self._viewer.trend(names)))
-
-    def _static(self, query: Query, name: str) -> Served:
-        if name not in _STATIC:
-            return self.refused(404)
-        return Served(body=page_part(name).encode(), kind=_STATIC[name])
-
-
-def _page(text: str, status: int = 200) -> Served:
-    return Served(body=text.encode("utf-8", "backslashreplace"), status=status)
-
-
-def _json(document: object) -> Served:
-    values = msgspec.to_builtins(document, enc_hook=lambda raw: json.loads(bytes(raw)))
-    return Served(body=json.dumps(values, allow_nan=False).encode(), kind=JSON)
 
 
 def _error(error: HonestoneError) -> Served:

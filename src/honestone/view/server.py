@@ -1,4 +1,4 @@
-"""`honestone view`: a server on this machine for the pages of a store. Reading runs in threads, so that one slow page holds up no other."""
+"""A server on this machine for a browser. Reading runs in threads, so that one slow page holds up no other."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from typing import Final
 
 from aiohttp import web
 
-from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.view.access import HEADERS, Access, in_address, is_loopback
-from honestone.view.pages import Pages, Served
-from honestone.view.reading import Viewer
+from honestone.view.served import Served, Site, refused
 
 PORT: Final = 7410
 _TRIED: Final = 100  # ports after the usual one
 _THREADS: Final = 3
+_LONGEST_ANSWER: Final = 20_000_000  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,23 +46,50 @@ class Address:
     token: str | None
 
 
-def serve(workspace: Workspace, options: ViewOptions, said: Callable[[Address], None]) -> None:
-    """Serves until it is interrupted. `said` is called once it can be reached.
+class Serving:
+    """A site at an address that is taken already; `url` is that of the path `start`.
 
     Raises UsageError for an address that cannot be used, and for one beyond this machine without a token.
     """
-    if not options.needs_token and not is_loopback(options.host):
-        raise UsageError(
-            f"--no-token with --host {options.host}: anybody in the network could read the store without a token",
-            hint="leave --no-token out, or serve on 127.0.0.1 and reach it through ssh -L",
-        )
-    listening = _listen(options)
-    port = int(listening.getsockname()[1])
-    token = token_urlsafe(24) if options.needs_token else None
-    access = Access(token=token, port=port, names=(options.host, *options.names))
-    base = f"http://{in_address(_reached(options.host))}:{port}/"
-    address = Address(url=base if token is None else f"{base}?token={token}", host=options.host, port=port, token=token)
-    asyncio.run(_run(Pages(Viewer(workspace)), access, listening, lambda: said(address)))
+
+    def __init__(self, site: Site, options: ViewOptions, start: str = "/") -> None:
+        if not options.needs_token and not is_loopback(options.host):
+            raise UsageError(
+                f"--no-token with --host {options.host}: anybody in the network could read the store without a token",
+                hint="leave --no-token out, or serve on 127.0.0.1 and reach it through ssh -L",
+            )
+        self._site, self._listening = site, _listen(options)
+        port = int(self._listening.getsockname()[1])
+        token = token_urlsafe(24) if options.needs_token else None
+        self._access = Access(token=token, port=port, names=(options.host, *options.names), posts=site.posts)
+        base = f"http://{in_address(_reached(options.host))}:{port}{start}"
+        url = base if token is None else f"{base}?token={token}"
+        self.address = Address(url=url, host=options.host, port=port, token=token)
+
+    async def run(self, ready: Callable[[], None], stopped: asyncio.Event) -> None:
+        """Serves until it is stopped."""
+        runner = web.AppRunner(application(self._site, self._access), access_log=None, shutdown_timeout=1)
+        await runner.setup()
+        await web.SockSite(runner, self._listening).start()
+        ready()
+        try:
+            await stopped.wait()
+        finally:
+            await runner.cleanup()
+
+
+def serve(site: Site, options: ViewOptions, said: Callable[[Address], None], start: str = "/") -> None:
+    """Serves until it is interrupted. `said` is called once it can be reached. Raises UsageError as `Serving` does."""
+    serving = Serving(site, options, start)
+    asyncio.run(_until_interrupted(serving, lambda: said(serving.address)))
+
+
+async def _until_interrupted(serving: Serving, ready: Callable[[], None]) -> None:
+    stopped = asyncio.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError, RuntimeError):
+            asyncio.get_running_loop().add_signal_handler(name, stopped.set)
+    await serving.run(ready, stopped)
 
 
 def _reached(host: str) -> str:
@@ -97,28 +123,18 @@ def _bound(host: str, port: int) -> socket.socket:
     return made
 
 
-async def _run(pages: Pages, access: Access, listening: socket.socket, ready: Callable[[], None]) -> None:
-    stopped = asyncio.Event()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        with suppress(NotImplementedError, RuntimeError):
-            asyncio.get_running_loop().add_signal_handler(name, stopped.set)
-    runner = web.AppRunner(application(pages, access), access_log=None, shutdown_timeout=1)
-    await runner.setup()
-    await web.SockSite(runner, listening).start()
-    ready()
-    try:
-        await stopped.wait()
-    finally:
-        await runner.cleanup()
-
-
-def application(pages: Pages, access: Access) -> web.Application:
+def application(site: Site, access: Access) -> web.Application:
     """The server without its socket."""
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="view")
 
     async def answer(request: web.Request) -> web.Response:
         query = {name: value for name, value in request.query.items() if name != "token"}
-        found = await asyncio.get_running_loop().run_in_executor(threads, pages.answer, request.path, query)
+        found = await asyncio.get_running_loop().run_in_executor(threads, site.answer, request.path, query)
+        return _response(found)
+
+    async def take(request: web.Request) -> web.Response:
+        sent = await request.read()
+        found = await asyncio.get_running_loop().run_in_executor(threads, site.take, request.path, sent)
         return _response(found)
 
     @web.middleware
@@ -127,24 +143,25 @@ def application(pages: Pages, access: Access) -> web.Application:
     ) -> web.StreamResponse:
         named = request.query.get("token", "")
         headers = {name.lower(): value for name, value in request.headers.items()}
-        refused = access.refusal(request.method, headers, request.cookies, named)
-        if refused is not None:
-            return _response(pages.refused(refused))
+        status = access.refusal(request.method, headers, request.cookies, named, request.path)
+        if status is not None:
+            return _response(refused(status))
         if access.is_token(named):
             return _without_token(request, access, named)
         try:
             return await handler(request)
         except web.HTTPException as error:
-            return _response(pages.refused(error.status))
+            return _response(refused(error.status))
         except Exception as error:
             print(f"internal error: {type(error).__name__}: {str(error).splitlines()[:1]}", file=sys.stderr)
-            return _response(pages.refused(500))
+            return _response(refused(500))
 
     async def close(_: web.Application) -> None:
         threads.shutdown(wait=False, cancel_futures=True)
 
-    made = web.Application(middlewares=[guard], client_max_size=0)
+    made = web.Application(middlewares=[guard], client_max_size=_LONGEST_ANSWER)
     made.router.add_get("/{path:.*}", answer)
+    made.router.add_post("/{path:.*}", take)
     made.on_cleanup.append(close)
     return made
 

@@ -186,7 +186,7 @@ def fit(reference: Opinions, judge: Opinions) -> Fit:
     if not both:
         return Fit(units=0, answers=0)
     kappa, kappa_interval = _kappa(said)
-    alpha, alpha_interval = _alpha([(case[0], theirs.share, ours.share) for case, theirs, ours in both])
+    alpha, alpha_interval = alpha_of_units([(case[0], (theirs.share, ours.share)) for case, theirs, ours in both])
     bias, bias_interval = _bias([(case[0], ours.share - theirs.share) for case, theirs, ours in both])
     tpr, tpr_interval = _share([(unit, float(ours is True)) for unit, theirs, ours in said if theirs])
     tnr, tnr_interval = _share([(unit, float(ours is False)) for unit, theirs, ours in said if not theirs])
@@ -223,16 +223,22 @@ def _cohen(pairs: Sequence[tuple[bool, bool]]) -> float | None:
     return pair_agreement("a", columns[0], "b", columns[1]).cohen_kappa
 
 
-def _alpha(pairs: Sequence[tuple[str, float, float]]) -> tuple[float | None, Interval | None]:
-    alpha = alphas([(theirs, ours) for _, theirs, ours in pairs])[Level.INTERVAL]
-    _, interval = _share([(unit, (theirs - ours) ** 2) for unit, theirs, ours in pairs])
+def alpha_of_units(rows: Sequence[tuple[str, Sequence[float]]]) -> tuple[float | None, Interval | None]:
+    """Krippendorff's alpha of shares with its interval: for each answer the unit that it is about and what each rater said, two or
+    more. (None, None) where nothing varies."""
+    alpha = alphas([shares for _, shares in rows])[Level.INTERVAL]
+    _, interval = _share([(unit, _apart(shares)) for unit, shares in rows])
     if alpha is None or interval is None:
         return None, None
-    values = [value for _, theirs, ours in pairs for value in (theirs, ours)]
-    mean = math.fsum(values) / len(values)
-    expected = 2 * math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    expected = _apart([value for _, shares in rows for value in shares])
     low, high = interval
     return alpha, (max(1 - high / expected, -1.0), 1 - low / expected)
+
+
+def _apart(values: Sequence[float]) -> float:
+    """The mean squared difference of two of the values."""
+    mean = math.fsum(values) / len(values)
+    return 2 * math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
 def _share(answers: Sequence[tuple[str, float]]) -> tuple[float | None, Interval | None]:

@@ -1,0 +1,151 @@
+"""The pages that ask a person, one item at a time. What they hold is what a judge may know, and what this person said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from honestone.core.artifact import Version
+from honestone.core.ballot import NOT_APPLICABLE, Answer
+from honestone.core.raters import RatersAgreement
+from honestone.core.rubric import Item, as_written
+from honestone.report.exact_text import exact_markup
+from honestone.report.html_page import draw_page
+from honestone.system.drawing import count, line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownText:
+    """A text as it is; `start`: how many code points of what is judged come before it."""
+
+    title: str
+    text: str
+    start: int = 0
+
+    @property
+    def shown(self) -> Markup:
+        return exact_markup(self.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedItem:
+    """One item about what is judged. `id` tells it from the items of other texts; `heading` are the words of its criterion, empty
+    where the item is the criterion. `said`, `evidence`, `note`: what this person said so far."""
+
+    id: str
+    criterion: str
+    item: Item
+    heading: str
+    texts: Sequence[ShownText]
+    others: Sequence[str] = ()
+    input: str | None = None
+    reference: str | None = None
+    said: str = ""
+    evidence: str = ""
+    note: str = ""
+
+    @property
+    def levels(self) -> list[tuple[int | float, str]]:
+        return [(as_written(value), text) for value, text in self.item.anchors.levels] if self.item.anchors else []
+
+    @property
+    def lowest(self) -> int | float | None:
+        return as_written(self.item.anchors.lowest) if self.item.anchors else None
+
+    @property
+    def highest(self) -> int | float | None:
+        return as_written(self.item.anchors.highest) if self.item.anchors else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferenceRow:
+    """An item that raters differ about; `answers` in the order of the raters."""
+
+    artifact: str
+    requirement: str
+    answers: Sequence[str]
+    settled: str = ""
+
+
+def texts_of_version(version: Version) -> tuple[list[ShownText], list[str]]:
+    """The texts of a file or folder with their places, and what is not text."""
+    if not version.is_folder:
+        return [ShownText(title="", text=version.text)], []
+    return list(_files(version.texts)), [
+        f"{line(name)}: {count(len(entry.data), 'byte')} that are not text"
+        for name, entry in sorted(version.files.items())
+        if name not in version.texts
+    ]
+
+
+def _files(texts: Mapping[str, str]) -> Iterator[ShownText]:
+    start = 0
+    for name, text in texts.items():
+        yield ShownText(title=line(name), text=text, start=start)
+        start += len(text) + 1
+
+
+def answer_words(answer: Answer | None) -> str:
+    """As people say it; None is a skip."""
+    if answer is None:
+        return "skipped"
+    if isinstance(answer, bool):
+        return "yes" if answer else "no"
+    return "does not apply" if answer == NOT_APPLICABLE else str(answer)
+
+
+def item_html(
+    asked: AskedItem,
+    at: int,
+    of: int,
+    *,
+    keys: Mapping[str, str],
+    served: str,
+    where: str = "",
+    sheet: str = "",
+    last_words: str = "",
+    note_label: str = "Note",
+) -> str:
+    """`keys`: what keys of another keyboard mean. `where`: which of several texts it is; `last_words`: what answering it does."""
+    return draw_page(
+        "label_item.html.j2",
+        served=served,
+        asked=asked,
+        at=at,
+        of=of,
+        keys=dict(keys),
+        where=where,
+        sheet=sheet,
+        last_words=last_words,
+        note_label=note_label,
+    )
+
+
+def end_html(
+    words: str,
+    of: int,
+    *,
+    untouched: Sequence[int],
+    skipped: Sequence[int],
+    found: RatersAgreement | None,
+    differences: Sequence[DifferenceRow] = (),
+    is_settling: bool = False,
+) -> str:
+    """Behind the last item of a rater."""
+    title = f"{count(len(untouched), 'item is', 'items are')} open" if untouched else "Every item was shown"
+    return draw_page(
+        "label_end.html.j2",
+        served="label",
+        title=title,
+        words=words,
+        at=of,
+        of=of,
+        sheet="",
+        untouched=untouched,
+        skipped=skipped,
+        found=found,
+        differences=differences,
+        is_settling=is_settling,
+    )

@@ -1,0 +1,160 @@
+"""`honestone label --browser`: a server that serves the items of one rater and nothing else."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+from msgspec import UnsetType
+
+from honestone.app.label import HANGUL_KEYS, LabelSession, Remark
+from honestone.core.artifact import digest_of
+from honestone.core.ballot import NOT_APPLICABLE, answer_problem
+from honestone.core.errors import HonestoneError
+from honestone.core.raters import SETTLED, Difference, RatersAgreement
+from honestone.report.label_html import AskedItem, DifferenceRow, answer_words, end_html, item_html, texts_of_version
+from honestone.view.asking import NotTaken, Sent, read_sent
+from honestone.view.served import Query, Served, as_json, page, refused, static
+from honestone.view.server import Address, ViewOptions, serve
+
+_PATH = "/label"
+
+
+def label_in_browser(session: LabelSession, port: int | None, said: Callable[[Address], None]) -> None:
+    """Serves until it is interrupted; every answer is on disk before the next item is shown. Raises UsageError for a port that
+    cannot be used."""
+    serve(LabelSite(session), ViewOptions(port=port), said, _PATH)
+
+
+class LabelSite:
+    """The pages of one rater. Safe to use from several threads."""
+
+    posts = (_PATH,)
+
+    def __init__(self, session: LabelSession) -> None:
+        self._session = session
+        self._lock = threading.Lock()
+        self._remarks: dict[int, Remark] = {}
+
+    def answer(self, path: str, query: Query) -> Served:
+        if path.startswith("/static/"):
+            return static(path.removeprefix("/static/"))
+        if path != _PATH:
+            return refused(404)
+        with self._lock:
+            at = _place(query.get("at", ""), len(self._session.questions))
+            if at is None:
+                at = next(iter(self._session.untouched), len(self._session.questions))
+            try:
+                return page(self._item(at) if at < len(self._session.questions) else self._end())
+            except HonestoneError as error:
+                return as_json({"said": str(error)}, 500)
+
+    def take(self, path: str, sent: bytes) -> Served:
+        with self._lock:
+            try:
+                return as_json({"at": self._take(read_sent(sent)), "of": len(self._session.questions)})
+            except NotTaken as error:
+                return as_json({"said": error.said}, error.status)
+            except HonestoneError as error:
+                return as_json({"said": str(error)}, 500)
+
+    def _take(self, sent: Sent) -> int:
+        """Which item is next."""
+        at, session = sent.at, self._session
+        if not 0 <= at < len(session.questions) or sent.question not in (None, self._id(at)):
+            raise NotTaken("this item is not there any more: load the page again", 409)
+        remark = Remark(evidence=sent.quotes, note=sent.note.strip())
+        if isinstance(sent.value, UnsetType):
+            self._remarks[at] = remark
+            return at
+        question = session.questions[at]
+        item = question.target.item
+        assert item is not None
+        problem = None if sent.value is None else answer_problem(item, sent.value)
+        if problem is not None:
+            raise NotTaken(f"{problem}; it must be {question.target.choices}")
+        if session.rater != SETTLED and session.agreement() is not None:
+            raise NotTaken("every rater is through and their agreement was shown, so answers are final", 409)
+        session.take(at, NOT_APPLICABLE if isinstance(sent.value, str) else sent.value, remark)
+        self._remarks.pop(at, None)
+        return at + 1
+
+    def _id(self, at: int) -> str:
+        """Of an item of a text, saying nothing about either."""
+        question = self._session.questions[at]
+        return digest_of("\0".join((question.text.version.digest, *question.place[1], question.text.name)).encode())[
+            7:23
+        ]
+
+    def _item(self, at: int) -> str:
+        session = self._session
+        question, given = session.questions[at], session.answer_at(at)
+        target, text = question.target, question.text
+        assert target.item is not None
+        remark = self._remarks.get(at) or (Remark(evidence=given.evidence, note=given.note) if given else Remark())
+        texts, others = texts_of_version(text.version)
+        session.show()
+        return item_html(
+            AskedItem(
+                id=self._id(at),
+                criterion=target.criterion.id,
+                item=target.item,
+                heading="" if target.item.whole else target.criterion.requirement,
+                texts=texts,
+                others=others,
+                input=text.input,
+                reference=text.reference,
+                said="" if given is None else f"Your answer: {answer_words(given.answer)}",
+                evidence=remark.evidence[0].quote if remark.evidence else "",
+                note=remark.note,
+            ),
+            at,
+            len(session.questions),
+            keys=HANGUL_KEYS,
+            served="label",
+            where=f"Text {question.number} of {session.questions[-1].number}",
+        )
+
+    def _end(self) -> str:
+        session = self._session
+        untouched = session.untouched
+        found = None if untouched else session.agreement()
+        skipped = [at for at in session.unanswered if at not in set(untouched)]
+        return end_html(
+            _end_words(session, found, is_open=bool(untouched)),
+            len(session.questions),
+            untouched=untouched,
+            skipped=skipped,
+            found=found,
+            differences=list(self._differences(found)) if found else [],
+            is_settling=session.rater == SETTLED,
+        )
+
+    def _differences(self, found: RatersAgreement) -> Iterator[DifferenceRow]:
+        settled = self._session.settled()
+        for one in found.differences:
+            given = settled.get(one.place)
+            yield DifferenceRow(
+                artifact=one.place[0],
+                requirement=self._session.requirement(one.place),
+                answers=[_said(one, rater) for rater in found.raters],
+                settled="" if given is None else answer_words(given.answer),
+            )
+
+
+def _said(one: Difference, rater: str) -> str:
+    return answer_words(one.said[rater]) if rater in one.said else "skipped"
+
+
+def _end_words(session: LabelSession, found: RatersAgreement | None, *, is_open: bool) -> str:
+    if is_open:
+        return "Some items are still open."
+    if found is None:
+        return "Your part is done and kept. Once every rater of the labels file is through, this page shows how far they agree."
+    return "Every rater is through. Ctrl-C in the terminal ends the server."
+
+
+def _place(text: str, of: int) -> int | None:
+    """The item that an address names; behind the last one is the end."""
+    return min(int(text), of) if text.isascii() and text.isdigit() and len(text) < 8 else None
