@@ -462,6 +462,10 @@ class Store(Protocol):
         """The same, one at a time, so that a run over many artifacts is read in flat memory."""
         ...
 
+    def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:
+        """What is on record of one case of a suite's run, in order; each event is read when it is asked for."""
+        ...
+
     def runs(self, *, limit: int | None = None) -> list[RunInfo]:
         """Newest first."""
         ...

@@ -33,7 +33,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Answer, Question, Reading, answer_problem, asked_criteria
 from honestone.core.errors import StoreError
-from honestone.core.events import ArtifactJudged, Event, LimitReached, OtherEvent, RunFinished
+from honestone.core.events import ArtifactJudged, Event, LimitReached, OtherEvent, OutputProduced, RunFinished
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
@@ -535,6 +535,12 @@ def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> No
     store.append_many(run, many)
     log += many
     _require(store.events(run) == log, "`events` must give back every event, unchanged and in order")
+    made = [OutputProduced(case=case, attempt=n, output=case) for n, case in enumerate(("a", "b", "a"), 1)]
+    store.append_many(run, made)
+    log += made
+    of_case = store.by_case(run)
+    _require(list(of_case("a")) == [made[0], made[2]], "`by_case` must give the events of a case, in order")
+    _require(list(of_case("no such case")) == [], "a case that nothing is on record of has no events")
     _require(store.events("no-such-run") == [], "a run that is not there has no events")
     _require(list(store.iter_events(run)) == log, "`iter_events` must give what `events` gives")
     _check_locks(store)
@@ -592,6 +598,12 @@ def _check_replies(store: Store) -> None:
     )
     store.keep_replies({"many-1": {"n": 1}, "many-2": {"n": 2}}, "check")
     _require(store.reply("many-2") == {"n": 2}, "what `keep_replies` kept must be found by `reply`")
+    answers = store.answers(["key", "unknown"])
+    _require(
+        [json.loads(one.data) for one in answers["key"]] == [{"text": "first"}, {"text": "second"}],
+        "`answers` must give every reply to a request, oldest first",
+    )
+    _require(not answers.get("unknown"), "`answers` must give nothing for a request without a reply")
 
 
 def _check_runs(store: Store, run: str, log: list[Event]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -56,8 +56,10 @@ class RunRecord:
         from honestone.core.suite.record import read_record
         from honestone.report.suite import suite_report
 
-        record = read_record(self.store.events(self.info.id), run=self.info.id)
-        return suite_report(record, noise_of_cases(self.store, record.started))
+        run = self.info.id
+        record = read_record(self.store.iter_events(run), run=run, is_brief=True)
+        noise = noise_of_cases(self.store, record.started)
+        return suite_report(record, noise, lambda: nullcontext(self.store.by_case(run)))
 
     def table(self) -> TableDoc:
         from honestone.app.suites.columns import read_table

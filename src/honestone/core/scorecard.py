@@ -195,6 +195,7 @@ class Scorer:
         # Thousands of marks on a scale hold few different numbers. Items are known by identity: the rubric holds them.
         self._shares: dict[tuple[int, type, Answer], Fraction] = {}
         self._judged: dict[tuple[object, ...], tuple[Scorecard, Verdict]] = {}
+        self._wordless: dict[tuple[object, ...], tuple[Ballot, ...]] = {}
         self._asked = frozenset(key for key, item in rubric.questions() if item.check is None)
         self._keys = {c.id: tuple((c.id, item.id) for item in c.items) for c, _ in rubric.walk()}
 
@@ -237,6 +238,17 @@ class Scorer:
             found = card, judge_gate(card, self.rubric)
             if len(self._judged) < _CARD_LIMIT:
                 self._judged[key] = found
+        return found
+
+    def without_words(self, ballots: Sequence[Ballot]) -> tuple[Ballot, ...]:
+        """All of them that decides anything: no evidence, no suggestions, nothing about how they were read. Equal ones are
+        one object."""
+        key = (*answers_of(ballots), *((b.reason, b.tampered, b.sandbox, *b.abstained.items()) for b in ballots))
+        found = self._wordless.get(key)
+        if found is None:
+            found = tuple(_without_words(ballot) for ballot in ballots)
+            if len(self._wordless) < _CACHE_LIMIT:
+                self._wordless[key] = found
         return found
 
     def alone(self, ballots: Sequence[Ballot]) -> Scorecard:
@@ -422,6 +434,11 @@ def answers_of(ballots: Sequence[Ballot]) -> tuple[object, ...]:
         for key, mark in ballot.marks.items():
             out += key, mark.answer, mark.answer.__class__
     return tuple(out)
+
+
+def _without_words(ballot: Ballot) -> Ballot:
+    marks = {key: Mark(mark.answer) for key, mark in ballot.marks.items()}
+    return replace(ballot, marks=marks, problems=(), repairs=(), earlier=())
 
 
 def is_na(answer: Answer) -> bool:

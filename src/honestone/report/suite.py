@@ -5,18 +5,19 @@ Scores are points (0-100), rates and their differences 0-1. JSON numbers are not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from honestone.core.ballot import Ballot
-from honestone.core.events import OutputProduced, StartedArtifact
+from honestone.core.events import Event, OutputProduced, StartedArtifact
 from honestone.core.scorecard import Scorecard, Verdict
 from honestone.core.spend import Spend
 from honestone.core.suite.attempts import OUTCOMES, Attempt, Status, mean_card
@@ -79,9 +80,16 @@ def suite_document(record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc] = Map
     return suite_report(record, noise).whole
 
 
-def suite_report(record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc] = MappingProxyType({})) -> SuiteReport:
-    """The same, for who writes it case by case and keeps none."""
-    return SuiteReport(_head(record, noise), _Cases(record, noise))
+def suite_report(
+    record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc] = MappingProxyType({}), log: CaseLog | None = None
+) -> SuiteReport:
+    """The same, for who writes it case by case and keeps none. `log`: where the words of a brief record are."""
+    log = log if record.is_brief else None
+    return SuiteReport(_head(record, noise, log), _Cases(record, noise, log))
+
+
+CaseLog: TypeAlias = Callable[[], AbstractContextManager[Callable[[str], Iterable[Event]]]]
+"""Opens what is on record of a run, for as long as it is read: the events of a case, by its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +98,27 @@ class _Cases:
 
     record: SuiteRecord
     noise: Mapping[str, KnownNoiseDoc]
+    log: CaseLog | None
 
     def __iter__(self) -> Iterator[CaseDoc]:
         shared: dict[str, SharedParts] = {}
-        for id, one in self.record.cases.items():
-            case = case_document(one, self.record.started.artifact, _shared(shared, one.rubric))
-            yield replace(case, noise=self.noise.get(id, UNSET)) if self.noise else case
+        with _with_words(self.log) as whole:
+            for id, one in self.record.cases.items():
+                case = case_document(whole(one), self.record.started.artifact, _shared(shared, one.rubric))
+                yield replace(case, noise=self.noise.get(id, UNSET)) if self.noise else case
 
 
-def _head(record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc]) -> SuiteReportDoc:
+@contextmanager
+def _with_words(log: CaseLog | None) -> Iterator[Callable[[CaseRecord], CaseRecord]]:
+    """What gives a case of a record with its words, read from the log where the record has none."""
+    if log is None:
+        yield lambda one: one
+        return
+    with log() as events_of:
+        yield lambda one: one.whole(events_of(one.case.id))
+
+
+def _head(record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc], log: CaseLog | None) -> SuiteReportDoc:
     started, rates, verdict = record.started, record.rates, record.own_verdict
     has_bar = record.compared is None or started.min_given
     document = SuiteReportDoc(
@@ -129,7 +149,7 @@ def _head(record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc]) -> SuiteRepor
     )
     if record.compared is not None and not record.is_rescored:
         document = msgspec.convert({**plain(document), **record.compared}, SuiteReportDoc)
-        document = replace(document, comparison=_with_texts(document.comparison or None, record))
+        document = replace(document, comparison=_with_texts(document.comparison or None, record, log))
     return with_noise(document, noise)
 
 
@@ -316,17 +336,18 @@ def kept_comparison(comparison: RunComparison) -> JsonDocument:
     return plain(replace(document, cases=cases))
 
 
-def _with_texts(comparison: ComparisonDoc | None, record: SuiteRecord) -> ComparisonDoc | None:
+def _with_texts(comparison: ComparisonDoc | None, record: SuiteRecord, log: CaseLog | None) -> ComparisonDoc | None:
     """A comparison that a run kept, with what its own cases were given and gave."""
     if comparison is None:
         return None
-    cases = [_with_text(one, record.cases.get(one.id)) for one in comparison.cases]
+    with _with_words(log) as whole:
+        cases = [
+            _with_text(one, whole(record.cases[one.id])) if one.id in record.cases else one for one in comparison.cases
+        ]
     return replace(comparison, cases=cases)
 
 
-def _with_text(one: ComparedCaseDoc, record: CaseRecord | None) -> ComparedCaseDoc:
-    if record is None:
-        return one
+def _with_text(one: ComparedCaseDoc, record: CaseRecord) -> ComparedCaseDoc:
     produced = record.shown_output
     output = None if produced is None else produced.output
     return replace(one, input=record.case.input, candidate=replace(one.candidate, output=output))

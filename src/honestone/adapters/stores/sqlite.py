@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -214,12 +214,30 @@ class SqliteStore:
     def iter_events(self, run: str) -> Iterator[Event]:
         with self._reading():
             for number, data in self._db.execute("select seq, data from events where run = ? order by seq", (run,)):
-                try:
-                    event = event_from_plain(_decode(data))
-                except Exception as error:  # whatever a damaged row does to the code that reads it
-                    what = f"event {number} of run {run} cannot be read ({type(error).__name__})"
-                    raise StoreError(f"the store {str(self.root)!r} is damaged: {what}", hint=_DAMAGED) from None
-                yield event
+                yield self._event(run, number, data)
+
+    def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:
+        of_case: dict[str, list[int]] = {}
+        with self._reading():
+            for number, data in self._db.execute("select seq, data from events where run = ? order by seq", (run,)):
+                case = _case_of(data)
+                if case is not None:
+                    of_case.setdefault(case, []).append(number)
+
+        def read(case: str) -> Iterator[Event]:
+            for number in of_case.get(case, ()):
+                with self._reading():
+                    row = self._db.execute(_ONE, (run, number)).fetchone()
+                yield self._event(run, number, row[0])
+
+        return read
+
+    def _event(self, run: str, number: int, data: bytes) -> Event:
+        try:
+            return event_from_plain(_decode(data))
+        except Exception as error:  # whatever a damaged row does to the code that reads it
+            what = f"event {number} of run {run} cannot be read ({type(error).__name__})"
+            raise StoreError(f"the store {str(self.root)!r} is damaged: {what}", hint=_DAMAGED) from None
 
     def runs(self, *, limit: int | None = None) -> list[RunInfo]:
         with self._reading():
@@ -362,6 +380,25 @@ _SELECT = "select id, kind, subject, identity, contract, started, finished, resu
 
 
 _APPEND = "insert into events (run, seq, data) select ?, coalesce(max(seq), 0) + 1, ? from events where run = ?"
+_ONE = "select data from events where run = ? and seq = ?"
+
+
+class _OfCase(msgspec.Struct):
+    case: str | None = None
+
+
+_decode_case = msgspec.json.Decoder(_OfCase).decode
+
+
+def _case_of(data: bytes) -> str | None:
+    """The case that an event is about; None where that is nothing or cannot be read."""
+    try:
+        return _decode_case(data).case
+    except msgspec.DecodeError:
+        with suppress(ValueError):
+            plain = json.loads(data)  # it may hold half a surrogate pair
+            return plain.get("case") if isinstance(plain, dict) else None
+    return None
 
 
 def _base32(value: int) -> str:

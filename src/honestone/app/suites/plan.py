@@ -104,6 +104,8 @@ class SuiteRequest:
     cache: BaselineCache | None = None
     mock: bool = False
     """Nothing is judged: every judge and check says yes, for a dry run."""
+    is_brief: bool = False
+    """What many cases said is not kept in memory: the report reads it from the store, which is there as long as that."""
 
 
 @dataclass(frozen=True, kw_only=True)

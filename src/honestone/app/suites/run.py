@@ -6,8 +6,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -46,6 +46,7 @@ from honestone.report.documents.scorecard import KnownNoiseDoc
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
 from honestone.report.misses import why
 from honestone.report.suite import (
+    CaseLog,
     SuiteReport,
     baseline_fields,
     kept_comparison,
@@ -89,6 +90,7 @@ class SideRun:
         is_shared: bool = False,
         kind: str = "suite",
         named: str | None = None,
+        is_brief: bool = False,
     ) -> SideRun:
         """The run that is `named`, else the unfinished one of the same identity, else a new one of that `kind`. Raises
         UsageError while another one is at it.
@@ -115,7 +117,7 @@ class SideRun:
             subject=subject,
             meter=meter,
             run=run,
-            record=read_record(log, run=run),
+            record=read_record(log, run=run, is_brief=is_brief),
             is_finished=old is not None and old.finished is not None,
         )
 
@@ -578,6 +580,7 @@ class SuiteResult(DocumentResult):
     heads = ("case", "status", "score", "output", "reason")
     record: SuiteRecord
     noise: Mapping[str, KnownNoiseDoc] = field(default_factory=dict)
+    log: CaseLog | None = None
 
     @property
     def verdict(self) -> str:
@@ -609,7 +612,7 @@ class SuiteResult(DocumentResult):
     @property
     def streamed(self) -> SuiteReport:
         """`honestone.report/1`, its cases one at a time."""
-        return suite_report(self.record, self.noise)
+        return suite_report(self.record, self.noise, self.log)
 
     @cached_property
     def report(self) -> SuiteReportDoc:
@@ -631,7 +634,14 @@ def run_suite(plan: SuitePlan, observer: Observer) -> SuiteResult:
     """Raises UsageError for a baseline that cannot be, and while the same suite is being run; Interrupted."""
     with plan.workspace.open_store() as store:
         record = _run_to_end(plan, store, observer)
-        return SuiteResult(record=record, noise=noise_of_cases(store, record.started))
+        noise = noise_of_cases(store, record.started)
+        return SuiteResult(record=record, noise=noise, log=lambda: _log_of(plan.workspace, record.run or ""))
+
+
+@contextmanager
+def _log_of(workspace: Workspace, run: str) -> Iterator[Callable[[str], Iterable[Event]]]:
+    with workspace.open_store(readonly=True) as store:
+        yield store.by_case(run)
 
 
 def _run_to_end(plan: SuitePlan, store: Store, observer: Observer) -> SuiteRecord:
@@ -647,7 +657,9 @@ def _run_to_end(plan: SuitePlan, store: Store, observer: Observer) -> SuiteRecor
         observer.note(note)
     if baseline is not None and baseline.subject is not None:
         return _run_both(plan, store, observer, baseline, baseline.subject)
-    side = _open(plan, store, observer, plan.subject)
+    # A comparison speaks of words, and so may a program that goes on with what it found.
+    is_brief = plan.request.is_brief and baseline is None
+    side = _open(plan, store, observer, plan.subject, is_brief=is_brief)
     side.work_to_end()
     if baseline is None:
         return side.finish()
@@ -721,11 +733,12 @@ def _open(
     *,
     sides: int = 1,
     after: str | None = None,
+    is_brief: bool = False,
 ) -> SideRun:
     """A run of the chosen cases under the limits of the command, of which the run `after` used its part."""
     before = None if after is None else total_spend(store.events(after))
     meter = plan.meter(sides * plan.judge_calls(plan.chosen), before=before)
-    return SideRun.open(plan, store, observer, subject, plan.chosen, meter)
+    return SideRun.open(plan, store, observer, subject, plan.chosen, meter, is_brief=is_brief)
 
 
 def _run_both(

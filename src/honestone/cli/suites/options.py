@@ -60,6 +60,7 @@ def take_suite_request(
         accept_loss=accept_loss,
         locked=locked,
         judge_again=_judge_again(click.get_current_context(), suite),
+        is_brief=True,
         **{name: options[name] for name in _AS_GIVEN},
     )
 

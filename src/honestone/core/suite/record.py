@@ -7,8 +7,9 @@ run back by the same fold.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Final
 
 from honestone.core.ballot import CHECK, Ballot
 from honestone.core.contract import digest_json
@@ -43,12 +44,18 @@ from honestone.core.suite.attempts import (
 from honestone.core.suite.case import Case
 from honestone.core.suite.comparison import CaseSide
 
+FEW: Final = 1_000
+"""Cases whose words are kept in memory whatever is asked."""
+
+_NOTHING: Final = Spend()
+
 
 @dataclass(slots=True, kw_only=True)
 class CaseRecord:
     """One case of a run. `rubric` is the key of its rubric in the first event, `contract` the case's contract id.
 
     By number of the attempt: `produced` what the target gave, `ballots` what was answered, `attempts` what it came to.
+    A brief one keeps of an attempt that ended what its numbers come from, and no words.
     """
 
     case: Case
@@ -59,6 +66,7 @@ class CaseRecord:
     ballots: dict[int, tuple[Ballot, ...]] = field(default_factory=dict)
     attempts: dict[int, Attempt] = field(default_factory=dict)
     passed_by: str | None = None
+    is_brief: bool = False
     _result: CaseResult | None = None
 
     def add_output(self, event: OutputProduced) -> None:
@@ -83,6 +91,27 @@ class CaseRecord:
         if attempt.number <= self.case.attempts:
             self.attempts[attempt.number] = attempt
             self._result = None
+        if self.is_brief:
+            self._drop_words(attempt.number)
+
+    def _drop_words(self, number: int) -> None:
+        if number in self.produced:
+            self.produced[number] = replace(self.produced[number], output="", trace=None, diff=None, spend=_NOTHING)
+        if number in self.ballots:
+            self.ballots[number] = self.scorer.without_words(self.ballots[number])
+
+    def whole(self, events: Iterable[Event]) -> CaseRecord:
+        """It with its words again, from what is on record of it. A judgement that does not count is not among them."""
+        found = CaseRecord(case=self.case, scorer=self.scorer, rubric=self.rubric, contract=self.contract)
+        for event in events:
+            match event:
+                case OutputProduced():
+                    found.add_output(event)
+                case AttemptJudged() if event.attempt in self.ballots:
+                    found.add_ballots(event)
+                case CasePassedBy():
+                    found.pass_by(event.reason)
+        return found
 
     @property
     def in_order(self) -> list[Attempt]:
@@ -134,7 +163,8 @@ class CaseRecord:
 
 
 class SuiteRecord:
-    """A run of a suite, as far as it got. `rule` and `bars` judge what was answered by other rules than the run's own."""
+    """A run of a suite, as far as it got. `rule` and `bars` judge what was answered by other rules than the run's own.
+    `is_brief`: of many cases no words are kept in memory; who shows them reads them back from the run."""
 
     def __init__(
         self,
@@ -143,15 +173,21 @@ class SuiteRecord:
         run: str | None = None,
         rule: str | None = None,
         bars: Callable[[Rubric], Rubric] | None = None,
+        is_brief: bool = False,
     ) -> None:
         rubrics = {key: bars(rubric) if bars else rubric for key, rubric in started.rubrics.items()}
         scorers = {key: Scorer(rubric, Rule(rule or started.rule)) for key, rubric in rubrics.items()}
         self.run = run
         self.started = started
         self.is_rescored = rule is not None or bars is not None
+        self.is_brief = is_brief and len(started.cases) > FEW
         self.cases = {
             one.id: CaseRecord(
-                case=one.case(rubrics[one.rubric]), scorer=scorers[one.rubric], rubric=one.rubric, contract=one.contract
+                case=one.case(rubrics[one.rubric]),
+                scorer=scorers[one.rubric],
+                rubric=one.rubric,
+                contract=one.contract,
+                is_brief=self.is_brief,
             )
             for one in started.cases
         }
@@ -210,12 +246,13 @@ def read_record(
     run: str | None = None,
     rule: str | None = None,
     bars: Callable[[Rubric], Rubric] | None = None,
+    is_brief: bool = False,
 ) -> SuiteRecord:
     """A run from its events, the first of them its start."""
     rest = iter(log)
     started = next(rest)
     assert isinstance(started, SuiteStarted), f"not the run of a suite: {started.type} {started.kind}"
-    record = SuiteRecord(started, run=run, rule=rule, bars=bars)
+    record = SuiteRecord(started, run=run, rule=rule, bars=bars, is_brief=is_brief)
     for event in rest:
         record.add(event)
     return record

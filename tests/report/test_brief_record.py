@@ -1,0 +1,113 @@
+"""A run of many cases whose words stay in the store: its report has the bytes that it has where all is in memory."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from itertools import cycle
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.report.test_suite_figures import CASE, log_of
+
+from honestone.adapters.stores.memory import MemoryStore
+from honestone.core.ballot import Mark
+from honestone.core.events import AttemptJudged, Event, OutputProduced, SidesCompared
+from honestone.core.suite import record as records
+from honestone.core.suite.record import FEW, read_record
+from honestone.report.suite import kept_comparison, suite_report
+
+WORDS = st.text(max_size=20) | st.just("half a pair \ud800")
+
+
+def with_words(log: list[Event], words: list[str]) -> list[Event]:
+    """The same run, whose outputs and judges say something: each in its own words."""
+    said, out = cycle(words), list[Event]()
+    for event in log:
+        if isinstance(event, OutputProduced):
+            event = replace(event, output=next(said), diff=next(said))
+        if isinstance(event, AttemptJudged):
+            ballots = [
+                replace(
+                    one,
+                    marks={key: Mark(mark.answer, (next(said),), next(said)) for key, mark in one.marks.items()},
+                    problems=(next(said),),
+                )
+                for one in event.ballots
+            ]
+            event = replace(event, ballots=tuple(ballots))
+        out.append(event)
+    return out
+
+
+def both(log: list[Event]) -> tuple[Any, Any]:
+    """The report of a run from memory, and from a store with nothing but numbers in memory."""
+    store = MemoryStore()
+    run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first=log[0])
+    store.append_many(run, log[1:])
+    whole = suite_report(read_record(store.events(run), run=run)).whole
+    with patch.object(records, "FEW", 0):
+        brief = read_record(store.iter_events(run), run=run, is_brief=True)
+    streamed = suite_report(brief, log=lambda: nullcontext(store.by_case(run)))
+    try:
+        return whole, (streamed.whole, brief)
+    finally:
+        store.close()
+
+
+@given(st.lists(CASE, min_size=1, max_size=4), st.lists(WORDS, min_size=1, max_size=5))
+@example([("run", "mean", [(True, None), "error"]), ("run", "best", [(True, True)])], ["a", "\ud800"])
+def test_a_report_from_the_store_is_the_report_from_memory(cases: list[Any], words: list[str]) -> None:
+    whole, (streamed, brief) = both(with_words(log_of(cases), words))
+    assert streamed == whole
+    assert brief.verdict == whole.verdict
+
+
+def test_a_comparison_has_its_words_too() -> None:
+    """What a run kept of its baseline has no texts of its own: they are those of its cases."""
+    from honestone.app.suites.compare import compare_summaries
+    from honestone.core.suite.record import summary_of
+
+    log = with_words(
+        log_of([("run", "mean", [(True, True)]), ("run", "mean", [(False, True)])]), ["one", "two", "three"]
+    )
+    summary = summary_of(read_record(log, run="R"))
+    compared = kept_comparison(compare_summaries(summary, summary, gates=(), across=False))
+    whole, (streamed, _) = both([*log, SidesCompared(fields={"verdict": "fail", "comparison": compared})])
+    assert streamed == whole
+    assert all(one.candidate.output for one in streamed.comparison.cases)
+
+
+def test_what_ended_holds_no_text_and_shares_its_answers() -> None:
+    """Ten thousand cases that were answered alike hold one ballot, and no output."""
+    log = with_words(log_of([("run", "mean", [(True, False)])] * (FEW + 1)), ["a word that is long"])
+    brief = read_record(log, is_brief=True)
+    assert len({id(one.ballots[1]) for one in brief.cases.values()}) == 1
+    assert all(one.produced[1].output == "" and one.produced[1].duration_ms == 1 for one in brief.cases.values())
+    few = read_record(log_of([("run", "mean", [(True, False)])] * 3), is_brief=True)
+    assert not few.is_brief and few.cases["c0"].produced[1].output == "x"
+
+
+def test_an_output_that_is_not_judged_yet_is_kept() -> None:
+    """A run that is resumed judges it."""
+    log = log_of([("run", "mean", [(True, False)])])
+    with patch.object(records, "FEW", 0):
+        brief = read_record(log[:2], is_brief=True)
+    assert brief.cases["c0"].produced[1].output == "x"
+    brief.add(log[2])
+    assert brief.cases["c0"].produced[1].output == ""
+
+
+@pytest.mark.parametrize("name", ["é", "\ud800", 'a"b'])
+def test_events_are_found_by_their_case(name: str) -> None:
+    """Whatever it is called."""
+    store = MemoryStore()
+    run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first=log_of([])[0])
+    events = [OutputProduced(case=one, attempt=1, output=f"of {one}") for one in (name, "other", name)]
+    store.append_many(run, events)
+    read = store.by_case(run)
+    assert list(read(name)) == [events[0], events[2]] and list(read("other")) == [events[1]] and not list(read("none"))
+    store.close()
