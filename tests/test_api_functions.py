@@ -158,7 +158,11 @@ def test_a_witness_is_another_function(here: Path) -> None:
     with pytest.raises(honestone.UsageError, match="held-out"):
         honestone.improve(Path("a.md"), JUDGED, judges=[alpha], holdouts=[alpha], worker=lambda path, brief: None)
     found = honestone.improve(Path("a.md"), JUDGED, judges=[alpha], holdouts=[other], worker=lambda path, brief: None)
-    assert found.passed
+    assert found.passed and found.to_dict()["usage"]["judge_calls"] == 2, "the answer of one is not that of the other"
+    says_no = honestone.improve(
+        Path("a.md"), JUDGED, judges=[alpha], holdouts=[says("beta")], worker=lambda path, brief: None
+    )
+    assert not says_no.passed
 
 
 # ------------------------------------------------------------------------------------------------------------ targets

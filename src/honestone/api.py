@@ -94,7 +94,7 @@ class _Options(JudgingKeywords, total=False):
     require_improvement: bool
     accept_loss: bool
     locked: bool
-    policy: str
+    policy: str | None
     rounds: int | None
     worker_timeout: float | None
     max_diff: int | None
@@ -367,7 +367,7 @@ def improve(
     require_calibration: bool = False,
     require_tier: str | None = None,
     worker: str | Worker | Function | None = None,
-    policy: str = "keep-best",
+    policy: str | None = None,
     rounds: int | None = None,
     worker_timeout: float | None = None,
     max_diff: int | None = None,
@@ -445,7 +445,7 @@ def step(
     holdouts: Sequence[str] = (),
     require_calibration: bool = False,
     require_tier: str | None = None,
-    policy: str = "keep-best",
+    policy: str | None = None,
     rounds: int | None = None,
     max_diff: int | None = None,
     max_growth: float | None = None,

@@ -87,7 +87,8 @@ class Host(Desk):
     def begin(self, *more: str, artifact: str = "note.md", session: str | None = "S1") -> dict[str, Any]:
         """The first action of a run whose judge is the session's agent."""
         owner = ("--session", session) if session else ()
-        words = ("step", "next", artifact, "--rubric", "rubric.yaml", "--judge", "agent:me", *owner, *more)
+        policy = () if "--policy" in more else ("--policy", "keep-best")
+        words = ("step", "next", artifact, "--rubric", "rubric.yaml", "--judge", "agent:me", *policy, *owner, *more)
         return action(self.run(*words))
 
     def reply(self, step: Mapping[str, Any]) -> str:

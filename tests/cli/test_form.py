@@ -613,6 +613,7 @@ def test_a_person_alone_improves_their_file_to_passed(unfinished: Desk) -> None:
     code, said = leave(child)
     assert code == 0 and "PASSED" in said
     assert (unfinished.folder / "note.md").read_text().endswith("And a pear.\n")
+    assert unfinished.run("show", "--json").json["policy"] == "keep-best", "a person is asked once about a version"
     assert not list((unfinished.store / "drafts").iterdir())
 
 

@@ -1,11 +1,11 @@
-"""`improve --policy belief` and `strict` as a person uses them: real judges and workers, one look a version, a stated chance."""
+"""`improve` by belief, which is the default, and by `strict`, as a person uses them: real judges and workers, one look a version, a stated chance."""
 
 from __future__ import annotations
 
 import pytest
 
 from .desk import Desk, Result
-from .test_improve import ADD_ALL, NOTE, WHOLE, improve, note
+from .test_improve import ADD_ALL, NOTE, WHOLE, call_of, improve, left_unfinished, note
 
 WHOLE_LINES = sorted(WHOLE.splitlines())
 """Which criterion comes first is the policy's to say."""
@@ -53,9 +53,7 @@ def test_the_end_says_how_sure_it_is_and_what_to_type(ready: Desk) -> None:
     assert done.code == 1 and "sure that the contract is met" in done.json["reason"]
     shown = ready.run("show", "last").out
     again = next(line for line in shown.splitlines() if line.startswith("next"))
-    assert (
-        again.count("--judge") == 2 and again.count("--holdout") == 2 and "--policy belief --effort thorough" in again
-    )
+    assert again.count("--judge") == 2 and again.count("--holdout") == 2 and again.endswith(" --effort thorough")
 
 
 def test_code_alone_needs_no_belief(desk: Desk) -> None:
@@ -64,6 +62,34 @@ def test_code_alone_needs_no_belief(desk: Desk) -> None:
     desk.file("note.md", "# Fruit\n")
     done = improve(desk, desk.worker("worker", "put(read() + b'a pear\\n')"), policy="belief")
     assert done.code == 0 and done.json["policy"] == "keep-best" and done.json["probability"] is None
+
+
+def test_a_run_that_began_under_keep_best_ends_under_it(ready: Desk) -> None:
+    """As one of an earlier version does, whose default that was; the next run is by belief."""
+    judge = ready.judge()
+    worker = left_unfinished(ready, judge)
+    begun, asked = ready.run("runs", "--json").json[0]["id"], judge.calls
+    call = [word for word in call_of(worker, judge, threshold=100) if word not in ("--policy", "keep-best")]
+    done = ready.run(*call).json
+    assert (done["run"], done["resumed"], done["policy"], judge.calls) == (begun, True, "keep-best", asked)
+    again = ready.run(*call).json
+    assert again["run"] != begun and again["policy"] == "belief"
+
+
+def test_fresh_starts_over_under_belief(ready: Desk) -> None:
+    judge = ready.judge()
+    call = call_of(left_unfinished(ready, judge), judge, threshold=100)
+    done = ready.run(*(word for word in call if word not in ("--policy", "keep-best")), "--fresh").json
+    assert (done["resumed"], done["policy"]) == (False, "belief")
+
+
+def test_an_unfinished_run_of_another_worker_decides_nothing(ready: Desk) -> None:
+    """It is another run, and what it began under is its own."""
+    judge = ready.judge()
+    left_unfinished(ready, judge)
+    call = call_of(ready.worker("worker", ADD_ALL), judge, threshold=100)
+    other = ready.run(*(word for word in call if word not in ("--policy", "keep-best"))).json
+    assert (other["resumed"], other["policy"]) == (False, "belief")
 
 
 def test_nothing_is_paid_twice(ready: Desk) -> None:

@@ -19,7 +19,7 @@ WHOLE = NOTE + "This is my farewell.\nAnd a pear.\n"
 
 
 def begin(desk: Desk, *more: str, artifact: str = "note.md") -> Result:
-    return desk.run("step", "next", artifact, "--rubric", "rubric.yaml", *more)
+    return desk.run("step", "next", artifact, "--rubric", "rubric.yaml", "--policy", "keep-best", *more)
 
 
 def action(found: Result, name: str = "propose") -> dict[str, Any]:
@@ -79,7 +79,16 @@ def test_it_is_the_run_that_improve_would_make(ready: Desk, judge: Program, witn
     )
     judges = ("--judge", judge.spec, "--holdout", witness.spec)
     ordinary = ready.run(
-        "improve", "note.md", "--rubric", "rubric.yaml", "--worker", worker.spec, *judges, "--json"
+        "improve",
+        "note.md",
+        "--rubric",
+        "rubric.yaml",
+        "--worker",
+        worker.spec,
+        "--policy",
+        "keep-best",
+        *judges,
+        "--json",
     ).json
     ready.file("note.md", NOTE)
     found = begin(ready, *judges)

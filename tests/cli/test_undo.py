@@ -203,7 +203,7 @@ def test_only_what_passed_is_delivered_when_that_is_asked_for(desk: Desk) -> Non
 
 
 def test_an_unconfirmed_version_names_who_disagrees_and_the_way_back(ready: Desk) -> None:
-    judge, worker = ready.judge(), ready.worker("worker", ADD_ALL)
+    judge, worker = ready.judge(), ready.worker("worker", f"put({WHOLE.encode()!r})")
     witness = ready.judge("witness", "out = reply()\nout['criteria']['close'] = {'met': False}\nprint(json.dumps(out))")
     call = ("improve", "note.md", "--rubric", "rubric.yaml", "--worker", worker.spec, "--judge", judge.spec)
     rubric = (ready.folder / "rubric.yaml").read_text().replace("threshold: 80", "threshold: 100")

@@ -34,7 +34,8 @@ criteria:
   - {id: d, requirement: D, weight: 10, items: [has d1]}
 """
 JUDGING = ["--judge", "words:j1", "--judge", "words:j2", "--holdout", "words:witness"]
-COMMAND = ["--worker", "words:w", *JUDGING, "--rounds", "9", "--json"]
+BY_DEFAULT = ["--worker", "words:w", *JUDGING, "--rounds", "9", "--json"]
+COMMAND = [*BY_DEFAULT, "--policy", "keep-best"]
 
 
 class Driver:
@@ -107,7 +108,7 @@ SCENES = [
     Scene("folder", folder_scene, ["doc", "--rubric", "doc/rubric.yaml", *COMMAND], "doc"),
     Scene("output", file_scene, ["doc.md", "--rubric", "rubric.yaml", *COMMAND, "--output", "new/out.md"], "doc.md"),
 ]
-BELIEF = Scene("belief", file_scene, ["doc.md", "--rubric", "rubric.yaml", *COMMAND, "--policy", "belief"], "doc.md")
+BELIEF = Scene("belief", file_scene, ["doc.md", "--rubric", "rubric.yaml", *BY_DEFAULT], "doc.md")
 scenes = pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
 all_scenes = pytest.mark.parametrize("scene", [*SCENES, BELIEF], ids=lambda scene: scene.name)
 

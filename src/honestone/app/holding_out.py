@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from honestone.app.readiness import FAMILIES
@@ -28,6 +29,12 @@ def hold_one_out(panel: Seats, rubric: Rubric) -> tuple[Seats, Seats]:
     alone = [id for id, family in families.items() if list(families.values()).count(family) == 1]
     chosen = (alone or list(judges))[0]
     return _of(panel, [id for id in judges if id != chosen]), _of(panel, [chosen])[:1]
+
+
+def named_apart(panel: Seats, holdouts: Seats) -> Seats:
+    """The held-out judges, of which one that is another function of the same name gets a name of its own."""
+    taken = {seat.id for seat in panel}
+    return tuple(replace(seat, id=f"{seat.id} held out") if seat.id in taken else seat for seat in holdouts)
 
 
 def _of(panel: Seats, judges: Sequence[str]) -> Seats:

@@ -14,7 +14,7 @@ from honestone.adapters.checks import CheckRunner
 from honestone.adapters.registry import AdapterContext, make_self_judge
 from honestone.app import loop
 from honestone.app.history import improvement_report
-from honestone.app.holding_out import NOBODY, hold_one_out
+from honestone.app.holding_out import NOBODY, hold_one_out, named_apart
 from honestone.app.judging_options import (
     JudgingOptions,
     make_context,
@@ -193,7 +193,35 @@ def prepare(
         # Its state is a LoopState too; what needs more of it comes from the same plan.
         return cast(LoopPlan[LoopState], prepare_suite(workspace, request, observer))
     rubric = _read_rubric(workspace, request, observer)
-    request = _with_policy(request, rubric.rubric)
+
+    policy = _policy_for(request, rubric.rubric)
+    plan = _prepared(workspace, replace(request, policy=policy), rubric, before_asking)
+    if request.policy is not None or policy not in BY_BELIEF:
+        return plan
+    return _under_keep_best(
+        plan, lambda: _prepared(workspace, replace(request, policy="keep-best"), rubric, before_asking)
+    )
+
+
+def _under_keep_best(plan: LoopPlan[LoopState], make: Callable[[], LoopPlan[LoopState]]) -> LoopPlan[LoopState]:
+    """The plan that is made instead of the one by belief: for a person, who is asked once about a version, where a belief
+    may ask again; and to resume an unfinished run that was begun when keep-best was the default."""
+    assert isinstance(plan.started, events.LoopStarted)
+    if _PERSON in (*plan.started.panel, *plan.started.holdouts):
+        return make()
+    with plan.workspace.open_store() as store:
+        runs = [run for run in store.runs() if (run.kind, run.subject, run.finished) == (plan.kind, plan.subject, None)]
+    unfinished = {run.identity for run in runs}
+    if plan.fresh or not unfinished or plan.identity in unfinished:
+        return plan
+    earlier = make()
+    return earlier if earlier.identity in unfinished else plan
+
+
+def _prepared(
+    workspace: Workspace, request: ImprovementRequest, rubric: RubricPlan, before_asking: BeforeAsking | None
+) -> LoopPlan[LoopState]:
+    policy = policy_named(str(request.policy))
     place = loop.find_place(request, workspace, workspace.path(request.artifact), rubric.exclude)
     loaded = rubric.load(request.artifact)
     rubric.preflight(loaded.version)
@@ -211,7 +239,6 @@ def prepare(
     packed = shown_in_part(judges.panel, shown)
     contract = rubric.contract(judges.asked)
     noise = _known_noise(workspace, [contract, *map(rubric.contract, judges.named)]) if judges.asked else None
-    policy = policy_named(request.policy)
 
     def state(first: Event) -> LoopState:
         found = policy.start(first)
@@ -234,7 +261,7 @@ def prepare(
             artifact=loop.started_artifact(place, loaded.version),
             output=loop.shown_output(request),
             deliver=request.deliver,
-            policy=request.policy,
+            policy=policy.name,
             worker=worker.id,
             tolerance=None if noise is None else noise.tolerance,
             noise_run=None if noise is None else noise.run,
@@ -337,6 +364,7 @@ def _find_judges(request: ImprovementRequest, rubric: RubricPlan, context: Adapt
     fallback = own if panel else None
     panel = panel or ((own,) if own else ())
     require_apart(panel, holdouts)
+    holdouts = named_apart(panel, holdouts)
     if request.policy in BY_BELIEF:  # It draws as many looks of a judge as it needs.
         panel, holdouts = _once(panel), _once(holdouts)
     is_automatic = bool(holdouts) and not request.holdouts
@@ -387,14 +415,16 @@ def _fixes(rubric: Rubric) -> tuple[str, ...]:
 
 _HELD_OUT = "{judge} does not steer and is kept to certify; name another with --holdout, or `--holdout none`"
 _RULE = "over a suite a change is kept when val did not fall, and train or val rose"
+_PERSON = "human"
 _HINT = "--worker cmd:COMMAND, or a model or an agent CLI"
 
 
-def _with_policy(request: ImprovementRequest, rubric: Rubric) -> ImprovementRequest:
-    """Beliefs are about the noise of judges, of which code has none. The worker's own model stands in for a panel that
-    failed as a whole, and a belief asks one judge at a time."""
+def _policy_for(request: ImprovementRequest, rubric: Rubric) -> str:
+    """The policy asked for, or belief. Beliefs are about the noise of judges, of which code has none; and the worker's own
+    model stands in for a panel that failed as a whole, while a belief asks one judge at a time."""
+    asked = request.policy or "belief"
     has_beliefs = rubric.asks_judges and not request.self_judge
-    return request if has_beliefs or request.policy not in BY_BELIEF else replace(request, policy="keep-best")
+    return asked if has_beliefs or asked not in BY_BELIEF else "keep-best"
 
 
 def _known_noise(workspace: Workspace, contracts: Sequence[Contract]) -> NoiseDoc | None:
@@ -404,7 +434,7 @@ def _known_noise(workspace: Workspace, contracts: Sequence[Contract]) -> NoiseDo
 
 def _read_rubric(workspace: Workspace, request: ImprovementRequest, observer: Observer) -> RubricPlan:
     _refuse_suite_options(request)
-    if request.policy not in POLICIES:
+    if request.policy not in (None, *POLICIES):
         raise UsageError(f"{request.policy!r} is not a policy", hint=f"choose one of: {', '.join(POLICIES)}")
     if request.rubric is None:
         raise UsageError(
@@ -493,7 +523,7 @@ def _refuse_rubric_options(request: ImprovementRequest) -> None:
         ("--require-calibration", request.require_calibration, "the suite's test split certifies"),
         ("--require-tier", request.require_tier is not None, "the suite's cases have rubrics of their own"),
         ("--self", request.self_judge, "the suite's own checks and judges decide"),
-        (f"--policy {request.policy}", request.policy != "keep-best", _RULE),
+        (f"--policy {request.policy}", request.policy not in (None, "keep-best"), _RULE),
     ):
         if given:
             raise UsageError(f"{name} cannot go with --suite", hint=instead)

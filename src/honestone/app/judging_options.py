@@ -201,18 +201,16 @@ def refuse_commands(judges: Sequence[str | Judge | Function], workspace: Workspa
 
 
 def make_seats(
-    judges: Sequence[str | Judge | Function], context: AdapterContext, *, looks: int = 1, taken: Sequence[str] = ()
+    judges: Sequence[str | Judge | Function], context: AdapterContext, *, looks: int = 1
 ) -> tuple[Seat, ...]:
-    """Seats in the order given. A second equal judge is a second draw, with `#2` to its name; `taken` are names that
-    have seats already. Raises UsageError for an object that is not a judge, SettingsError for an unknown name."""
+    """Seats in the order given. A second equal judge is a second draw, with `#2` to its name. Raises UsageError for an
+    object that is not a judge, SettingsError for an unknown name."""
     from honestone.adapters.registry import judge_kind, make_judge
     from honestone.engine.panel import Seat, voter
 
     seats: list[Seat] = []
     known: list[tuple[object, str]] = []
     counts: dict[str, int] = {}
-    for name in taken:
-        counts[name] = counts.get(name, 0) + 1
     for judge in (judge for judge in judges for _ in range(looks)):
         name = _name_of(judge)
         draw = counts.get(name, 0)

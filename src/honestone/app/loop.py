@@ -373,7 +373,7 @@ class ImprovementRequest:
     accept_loss: bool = False
     worker: str | Worker | Function | None = None
     holdouts: tuple[str | Judge | Function, ...] = ()
-    policy: str = "keep-best"
+    policy: str | None = None
     rounds: int | None = None
     worker_timeout: float | None = None
     max_diff: int | None = None

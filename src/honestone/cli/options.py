@@ -222,9 +222,15 @@ loop_options = combined(
         help="Refuse a held-out judge that `calibrate` has not measured as it is now, or found lenient.",
     ),
     choice("--require-tier", "high|medium|low", help="Refuse a judge that `audit` has not found to be of that tier."),
-    click.option("--policy", type=click.Choice(list(POLICIES)), default="keep-best", show_default=True),
     click.option(
-        "--rounds", type=click.IntRange(min=1, max=100), help="Rounds after the baseline. [by effort: 3, 5, 8]"
+        "--policy",
+        type=click.Choice(list(POLICIES)),
+        help="What is kept, and when it is PASSED. [belief; keep-best where code or a person judges]",
+    ),
+    click.option(
+        "--rounds",
+        type=click.IntRange(min=1, max=100),
+        help="Rounds after the baseline. [by effort: 8, 16, 24; under keep-best 3, 5, 8]",
     ),
     click.option(
         "--max-diff", type=click.IntRange(min=1), metavar="LINES", help=f"Changed lines in one round. [{MAX_DIFF}]"

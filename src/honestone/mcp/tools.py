@@ -107,7 +107,7 @@ class _Loop(_Judging, kw_only=True):
     require_tier: Annotated[
         Literal["high", "medium", "low"] | None, Meta(description="Refuse judges that `audit` did not find to be that.")
     ] = None
-    policy: Annotated[str, Meta(description="plain, keep-best, belief or strict.")] = "keep-best"
+    policy: Annotated[str, Meta(description="plain, keep-best, belief or strict.")] | None = None
     rounds: Annotated[int, Meta(ge=1, le=100)] | None = None
     max_diff: Annotated[Whole | None, Meta(description="Changed lines in one round.")] = None
     max_growth: Annotated[float, Meta(ge=1, description="How many times its first size it may reach.")] | None = None

@@ -318,7 +318,7 @@ def _same_command(doc: ImprovementDoc) -> str:
     if doc.panel:
         card = replace(card, judges=[JudgeDoc(id=judge) for judge in doc.panel])
     words = [word for judge in doc.certification.judges for word in ("--holdout", shlex.quote(line(judge.id)))]
-    words += ["--policy", line(doc.policy)] if doc.policy != "keep-best" else []
+    words += ["--policy", line(doc.policy)] if doc.policy != ("belief" if doc.panel else "keep-best") else []
     return " ".join([improve_command(card, worker=doc.worker), *words])
 
 

@@ -243,8 +243,10 @@ class BeliefState(LoopState):
     def is_dead(self) -> bool:
         """Whether the last seven changed versions got, mark for mark, what the version before each had."""
         judged = [r for r in self.rounds if r.version and r.outcome is ProposalOutcome.CHANGED and not r.is_open]
-        return len(judged) >= _DEAD_AFTER and all(
-            self._marks(r.version or "") <= self._marks(r.base) for r in judged[-_DEAD_AFTER:]
+        return (
+            self.needs_witness
+            and len(judged) >= _DEAD_AFTER
+            and all(self._marks(r.version or "") <= self._marks(r.base) for r in judged[-_DEAD_AFTER:])
         )
 
     def _marks(self, version: str) -> set[tuple[Key, object]]:
@@ -268,7 +270,7 @@ class Belief:
             _look_at_baseline(state)
             or _resolve_round(state)
             or _certify(state, is_last=False)
-            or _dead(state)
+            or (_stop(state) if state.is_dead else None)
             or _propose(state)
             or _certify(state, is_last=True)
             or _stop(state)
@@ -433,14 +435,6 @@ def _next_witness(state: BeliefState, version: str, unheard: Sequence[str]) -> s
     return min(unheard or state.judges, key=lambda judge: (judge not in silent, tried.count(judge)))
 
 
-def _dead(state: BeliefState) -> Stop | None:
-    if state.needs_witness and state.is_dead:
-        return Stop(
-            result=Result.METRIC_DEAD, reason="seven changed versions in a row were marked exactly like the one before"
-        )
-    return None
-
-
 def _stop(state: BeliefState) -> Stop:
     why = _why(state)
     if not state.needs_witness:
@@ -458,6 +452,10 @@ def _stop(state: BeliefState) -> Stop:
 
 
 def _why(state: BeliefState) -> Stop:
+    if state.is_dead:
+        return Stop(
+            result=Result.METRIC_DEAD, reason="seven changed versions in a row were marked exactly like the one before"
+        )
     if state.limit is not None:
         return Stop(result=Result.BUDGET, reason=state.limit)
     if state.stale >= state.limits.patience or len(state.rounds) >= state.limits.rounds:
@@ -467,7 +465,8 @@ def _why(state: BeliefState) -> Stop:
         why = Stop(result=Result.PLATEAU, reason=f"the worker made nothing new in the last {_IDLE_AFTER} rounds")
         return why if found.result is Result.ROUND_LIMIT else found
     if state.calls_left > 0 and _aim(state) is None:
-        return Stop(result=Result.PLATEAU, reason="nothing is left to improve")
+        left = " that this worker can work on" if state.steering.aims(state.current) else " to improve"
+        return Stop(result=Result.PLATEAU, reason=f"nothing is left{left}")
     return Stop(
         result=Result.BUDGET,
         reason=f"{state.asked} of --max-calls {state.limits.calls} are used, too many for another round",
