@@ -291,3 +291,29 @@ def test_ctrl_c_ends_it_well(shown: tuple[Desk, Server]) -> None:
     assert server.stop() == 0
     assert isinstance(server.process, subprocess.Popen) and server.process.stderr is not None
     assert server.process.stderr.read() == ""
+
+
+def test_answers_that_changed_are_next_to_each_other(shown: tuple[Desk, Server]) -> None:
+    desk, server = shown
+    _, second, first = (run["id"] for run in runs(desk))
+    page = server.get(f"/compare/{first}/{second}")
+    assert "1 case did not change" in page
+    assert f'href="/run/{first}/case?id=fine"' in page
+    assert "no: check" in page
+    assert "yes: check" in page
+    assert "Show them too" in page
+    assert "Show them too" not in server.get(f"/compare/{first}/{second}?all=1")
+
+
+def test_a_trend_names_what_turned_with_intervals(shown: tuple[Desk, Server]) -> None:
+    desk, server = shown
+    _, second, first = (run["id"] for run in runs(desk))
+    page = server.get(f"/trend?run={first}&run={second}")
+    told = json.loads(desk.run("trend", first, second, "--json").out)["runs"]
+    low, high = told[0]["rate_interval"]
+    assert 0 < low < told[0]["pass_rate"] < high < 1
+    assert page.count('<circle class="after"') == 2
+    assert f"95%: {int(low * 1000) / 10}" in page
+    assert "1 regression</span>" in page
+    assert f'href="/compare/{first}/{second}"' in page
+    assert f"/trend?run={first},{second}" in server.get("/")

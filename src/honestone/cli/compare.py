@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from honestone.app.records import open_run
 from honestone.app.suites import compare as use_case
 from honestone.cli import options as shared
 from honestone.cli.suites.options import COMPARISON_FORMATS, print_suite
-from honestone.cli.terminal import exit_code_of, here, render, write
+from honestone.cli.terminal import exit_code_of, here, render, write, write_page
+from honestone.core.errors import StoreError
+
+if TYPE_CHECKING:
+    from honestone.report.documents.suite import ComparisonDoc
 
 
 @click.command("compare", short_help="Compare two runs of a suite, case by case.")
@@ -32,8 +38,24 @@ def compare(form: str, as_json: bool, **asked: Any) -> int:
     Exits 0 when the candidate may replace the baseline, 1 when not, 3 when a case could not be judged.
     """
     document = use_case.compare_runs(here(), use_case.CompareRequest(**asked))
-    print_suite(document, "json" if as_json else form)
+    if form == "html" and not as_json:
+        _write_comparison(document)
+    else:
+        print_suite(document, "json" if as_json else form)
     return exit_code_of(document.verdict)
+
+
+def _write_comparison(document: ComparisonDoc) -> None:
+    """Both runs' answers are shown where both are in the store; of a saved report they are not."""
+    from honestone.report.case_table import case_table
+    from honestone.report.suite_html import comparison_html
+
+    answers = []
+    for run in filter(None, (document.baseline, document.candidate)):
+        with suppress(StoreError), open_run(here(), run) as record:
+            report = record.suite_report()
+            answers.append({row.case.id: row for row in case_table(report.head, report.cases).rows})
+    write_page(comparison_html(document, answers=answers, has_all=True))
 
 
 @click.command("trend", short_help="Show how a suite's results changed over its runs.")

@@ -97,6 +97,7 @@ def _environment() -> Environment:
         bar=bar_number,
         change=change_words,
         columns=_columns,
+        count=count,
         color=color,
         depths=depths,
         diff_lines=_diff_lines,

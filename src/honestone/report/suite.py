@@ -20,6 +20,7 @@ from honestone.core.ballot import Ballot
 from honestone.core.events import Event, OutputProduced, StartedArtifact
 from honestone.core.scorecard import Scorecard, Verdict
 from honestone.core.spend import Spend
+from honestone.core.statistics.rates import mean_interval, wilson
 from honestone.core.suite.attempts import OUTCOMES, Attempt, Status, mean_card
 from honestone.core.suite.case import AttemptRule
 from honestone.core.suite.comparison import CasePair, CaseSide, RunComparison
@@ -380,6 +381,8 @@ def trend_document(runs: Sequence[RunSummary], *, notes: Sequence[str] = ()) -> 
                 **fields_of(run, "run", "suite", "target", "verdict", "pass_rate", "mean_score"),
                 artifact=_artifact(run.artifact),
                 pass_rate_interval=_shares(run.pass_rate_interval),
+                rate_interval=_rate_interval(run),
+                mean_interval=_mean_interval(run),
                 counts=dict(run.counts),
                 regressions=[id for id, now in run.sides.items() if _turned(before.get(id), now, Status.FAILED)],
                 improvements=[id for id, now in run.sides.items() if _turned(before.get(id), now, Status.PASSED)],
@@ -387,6 +390,19 @@ def trend_document(runs: Sequence[RunSummary], *, notes: Sequence[str] = ()) -> 
         )
         before = run.sides
     return TrendDoc(runs=entries, notes=list(notes))
+
+
+def _rate_interval(run: RunSummary) -> list[float] | None:
+    judged = [side for side in run.sides.values() if side.status is not Status.SKIPPED]
+    if run.pass_rate is None or not judged:
+        return None
+    return list(wilson(sum(side.passes for side in judged), len(judged)))
+
+
+def _mean_interval(run: RunSummary) -> list[float] | None:
+    scores = [float(side.score * 100) for side in run.sides.values() if side.score is not None]
+    found = None if run.mean_score is None else mean_interval(scores)
+    return None if found is None else [max(0.0, found[0]), min(100.0, found[1])]
 
 
 def _turned(before: CaseSide | None, now: CaseSide, to: Status) -> bool:

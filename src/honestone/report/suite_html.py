@@ -3,13 +3,14 @@ comparisons of two runs, and tables of several columns, as pages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from honestone.core.ballot import CHECK
-from honestone.report.documents.scorecard import items_of
+from honestone.report.case_table import CaseRow
+from honestone.report.documents.scorecard import CriterionDoc, items_of
 from honestone.report.documents.suite import CaseDoc, ComparedCaseDoc, ComparisonDoc, SuiteReportDoc, TraceDoc, text_of
 from honestone.report.documents.table import TableDoc
 from honestone.report.html_page import draw_page
@@ -31,16 +32,28 @@ def suite_html(doc: SuiteReportDoc, *, has_all: bool = False) -> str:
     return draw_page("suite.html.j2", script="page.js", names=names, holds=holds, doc=doc, page=page)
 
 
-def comparison_html(doc: ComparisonDoc, *, served: str = "") -> str:
-    """Two runs of a suite compared (`honestone.comparison/1`) as a whole page."""
-    page = _Changes(doc)
+def comparison_html(
+    doc: ComparisonDoc, *, answers: Sequence[Mapping[str, CaseRow]] = (), served: str = "", has_all: bool = False
+) -> str:
+    """Two runs of a suite compared (`honestone.comparison/1`) as a whole page. `answers`: the cases of both runs by id, where
+    their answers are to be shown; it `has_all` cases, those that changed first."""
+    page = _Changes(doc, answers)
     shown = page.changed[:MOST_TEXTS]
     texts = {
         "input": [case.input for case in shown],
         "output": [side.output for case in shown for side in (case.baseline, case.candidate)],
     }
     holds = [count(sum(map(bool, values)), name) for name, values in texts.items() if any(values)]
-    return draw_page("comparison.html.j2", served=served, holds=holds, doc=doc, page=page, most_texts=MOST_TEXTS)
+    return draw_page(
+        "comparison.html.j2",
+        served=served,
+        names=page.judges,
+        holds=holds,
+        doc=doc,
+        page=page,
+        most_texts=MOST_TEXTS,
+        has_all=has_all,
+    )
 
 
 def table_html(doc: TableDoc, *, served: str = "") -> str:
@@ -60,10 +73,29 @@ def table_html(doc: TableDoc, *, served: str = "") -> str:
 class _Changes:
     """What changed between two runs: `ids` are of the cases that the page can link to."""
 
-    def __init__(self, compared: ComparisonDoc | None) -> None:
+    def __init__(self, compared: ComparisonDoc | None, answers: Sequence[Mapping[str, CaseRow]] = ()) -> None:
+        self._answers = answers
         self.changed = compared.changed if compared else []
         self.ids = frozenset(case.id for case in self.changed[:MOST_TEXTS])
         self._pairs = [case for case in self.changed if case.delta is not None]
+        changed = {case.id for case in self.changed}
+        self.same = [case for case in compared.cases if case.id not in changed] if compared else []
+
+    def answers(self, id: str) -> list[tuple[str, CriterionDoc | None, CriterionDoc | None]]:
+        """(criterion, before, after) where the two differ, in score or in an answer."""
+        sides = [rows[id].cells if id in rows else {} for rows in self._answers]
+        if len(sides) != 2:
+            return []
+        old, new = sides
+        found = [(name, old.get(name), new.get(name)) for name in dict.fromkeys([*old, *new])]
+        return [one for one in found if _said(one[1]) != _said(one[2])]
+
+    @property
+    def judges(self) -> list[str]:
+        """Those whose answers the page shows."""
+        rows = [rows[case.id] for rows in self._answers for case in self.changed[:MOST_TEXTS] if case.id in rows]
+        cells = [cell for row in rows for cell in row.cells.values()]
+        return list(dict.fromkeys(judge for _, item in items_of(cells) for judge in item.votes if judge != CHECK))
 
     @property
     def pairs(self) -> list[ComparedCaseDoc]:
@@ -129,6 +161,10 @@ class SuitePage(_Changes):
             calls.append((call.name, shown))
             room -= 1
         return calls, False
+
+
+def _said(one: CriterionDoc | None) -> tuple[float | None, list[str]]:
+    return (None, []) if one is None else (one.score, [item.vote_words for item in one.items])
 
 
 def _sizes(cases: Iterable[CaseDoc]) -> Iterator[int]:

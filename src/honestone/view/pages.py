@@ -171,7 +171,9 @@ class Pages:
     # ------------------------------------------------------------------------------------------------ several runs
 
     def _compare(self, query: Query, before: str, after: str) -> Served:
-        return _page(comparison_html(self._viewer.compare(before, after), served="compare"))
+        found = self._viewer.compare(before, after)
+        answers = self._viewer.rows(found.baseline or "", found.candidate or "")
+        return _page(comparison_html(found, answers=answers, served="compare", has_all=bool(query.get("all"))))
 
     def _compare_chosen(self, query: Query) -> Served:
         """The same, chosen in the list of runs."""

@@ -22,7 +22,7 @@ from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProd
 from honestone.core.loop.proposal import unified_diff
 from honestone.core.suite.record import SuiteRecord
 from honestone.ports import RunInfo, Store
-from honestone.report.case_table import CaseTable, case_table
+from honestone.report.case_table import CaseRow, CaseTable, case_table
 from honestone.report.documents.suite import CaseDoc, ComparisonDoc, TrendDoc
 from honestone.report.suite import case_document
 
@@ -121,6 +121,14 @@ class Viewer:
         if record.info.finished is None:
             return made()
         return self._keep(self._tables, record.info.id, _KEPT_TABLES, made)
+
+    def rows(self, *runs: str) -> list[dict[str, CaseRow]]:
+        """The cases of runs by id, without their texts."""
+        found = []
+        for name in runs:
+            with self.run(name) as record:
+                found.append({row.case.id: row for row in self.table(record).rows})
+        return found
 
     def case(self, record: RunRecord, id: str) -> CaseDoc | None:
         """One case of a suite's run, with everything that is known of it."""

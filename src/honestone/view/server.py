@@ -128,7 +128,7 @@ def application(site: Site, access: Access) -> web.Application:
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="view")
 
     async def answer(request: web.Request) -> web.Response:
-        query = {name: value for name, value in request.query.items() if name != "token"}
+        query = {name: ",".join(request.query.getall(name)) for name in request.query if name != "token"}
         found = await asyncio.get_running_loop().run_in_executor(threads, site.answer, request.path, query)
         return _response(found)
 

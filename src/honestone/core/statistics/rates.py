@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
-from statistics import NormalDist
+from statistics import NormalDist, fmean, stdev
 from typing import Final
 
 _NORMAL: Final = NormalDist().inv_cdf(0.975)
@@ -15,3 +16,11 @@ def wilson(happened: int, of: int) -> tuple[float, float]:
     middle = (rate + square / 2) / (1 + square)
     half = _NORMAL * sqrt(rate * (1 - rate) / of + square / (4 * of)) / (1 + square)
     return min(rate, max(0.0, middle - half)), max(rate, min(1.0, middle + half))
+
+
+def mean_interval(numbers: Sequence[float]) -> tuple[float, float] | None:
+    """95% of the mean of a sample, by its standard error and the normal distribution; None of fewer than two numbers."""
+    if len(numbers) < 2:
+        return None
+    mean, half = fmean(numbers), _NORMAL * stdev(numbers) / sqrt(len(numbers))
+    return mean - half, mean + half

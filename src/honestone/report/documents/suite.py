@@ -573,7 +573,11 @@ _OURS: Final = ("honestone", "native")
 
 
 class TrendRunDoc(Struct, frozen=True, kw_only=True):
-    """One run of a trend: keys of its report."""
+    """One run of a trend: keys of its report.
+
+    `rate_interval`, `mean_interval`: 95%, its judged cases taken as a sample: of the pass rate, 0-1 (Wilson), and of the mean score,
+    in points (its standard error, within 0 to 100); `null` while a case is undecided
+    """
 
     run: str | None
     suite: str = ""
@@ -583,6 +587,8 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
     pass_rate: float | None = None
     pass_rate_interval: list[float] | None = None
     mean_score: float | None = None
+    rate_interval: list[float] | None = None
+    mean_interval: list[float] | None = None
     counts: dict[str, int] = {}
     regressions: list[str] = []
     improvements: list[str] = []
@@ -590,6 +596,11 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
     @property
     def counts_words(self) -> list[str]:
         return counts_words({status: self.counts.get(status, 0) for status in STATUSES}) if self.counts else []
+
+    @property
+    def rate_words(self) -> str:
+        """The pass rate, or what is known of it."""
+        return rate_words(self.pass_rate, self.pass_rate_interval)
 
     def change_from(self, before: TrendRunDoc | None, minus: str = "−") -> str:
         """The difference of the pass rates in points; empty when one is not known."""
