@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from honestone.core.ballot import Question
     from honestone.core.checks import TextCheck
     from honestone.core.events import Event
+    from honestone.core.live import KeptLive, LiveRun
     from honestone.core.packing import Budget
     from honestone.core.rubric import Check, Key
     from honestone.core.skill.skill_file import Skill
@@ -458,8 +459,21 @@ class Store(Protocol):
         """All of a run, in order; none for a run that is not there."""
         ...
 
-    def iter_events(self, run: str) -> Iterator[Event]:
-        """The same, one at a time, so that a run over many artifacts is read in flat memory."""
+    def iter_events(self, run: str, after: int = 0) -> Iterator[Event]:
+        """The same, one at a time, so that a run over many artifacts is read in flat memory; without the first `after`."""
+        ...
+
+    def event_count(self, run: str) -> int:
+        """How many events a run has."""
+        ...
+
+    def keep_live(self, run: str, record: Callable[[], LiveRun]) -> None:
+        """What `record` says is kept for other processes from now on, until the run is finished or the store is closed:
+        at most four times a second, at least once. A thread calls it. What cannot be kept is lost in silence."""
+        ...
+
+    def live(self, run: str) -> KeptLive | None:
+        """What was last kept of a run, by whichever process; None where nothing was."""
         ...
 
     def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:

@@ -25,6 +25,7 @@ import asyncio
 import json
 import os
 import tempfile
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -35,6 +36,7 @@ from honestone.core.ballot import Answer, Question, Reading, answer_problem, ask
 from honestone.core.errors import StoreError
 from honestone.core.events import ArtifactJudged, Event, LimitReached, OtherEvent, OutputProduced, RunFinished
 from honestone.core.json_value import Json, JsonObject
+from honestone.core.live import LiveRun
 from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
 from honestone.core.rubric import Anchors, Criterion, Item, Key, Rubric, as_written
@@ -543,6 +545,12 @@ def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> No
     _require(list(of_case("no such case")) == [], "a case that nothing is on record of has no events")
     _require(store.events("no-such-run") == [], "a run that is not there has no events")
     _require(list(store.iter_events(run)) == log, "`iter_events` must give what `events` gives")
+    _require(
+        list(store.iter_events(run, 2)) == log[2:], "`iter_events` must leave out as many events as it is asked to"
+    )
+    _require(store.event_count(run) == len(log), "`event_count` must count the events of a run")
+    _require(store.event_count("no-such-run") == 0, "a run that is not there has no events to count")
+    _check_live(store, run)
     _check_locks(store)
     _check_blobs(store)
     _check_replies(store)
@@ -562,6 +570,15 @@ def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> No
 
 def _first(**facts: Json) -> Event:
     return OtherEvent(name="check", facts={"type": "check", **facts})
+
+
+def _check_live(store: Store, run: str) -> None:
+    _require(store.live(run) is None, "a run that says nothing has no record")
+    store.keep_live(run, lambda: LiveRun(run=run, done=3, total=8))
+    end = time.monotonic() + 30
+    while (kept := store.live(run)) is None and time.monotonic() < end:
+        time.sleep(0.05)
+    _require(kept is not None and (kept.live.done, kept.live.total) == (3, 8), "what a run says now must be kept")
 
 
 def _check_locks(store: Store) -> None:

@@ -170,6 +170,8 @@ class Killer:
 
     def wrap(self, write: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any, **named: Any) -> Any:
+            if Path(str(args[0])).parent.name == "live":  # Their number depends on the time, and nothing on them.
+                return write(*args, **named)
             self.count += 1
             mine = self.count == self._number
             if mine and self._when == "before":

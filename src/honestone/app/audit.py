@@ -24,6 +24,7 @@ from honestone.core.events import AuditStarted, Event, ProbeAnswered, RunFinishe
 from honestone.core.json_value import JsonObject
 from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.rubric import Key
+from honestone.engine.live import Live
 from honestone.engine.panel import Consulted, Panel, Seat
 from honestone.engine.place import version_blobs
 from honestone.ports import Observer, Store
@@ -93,7 +94,8 @@ class _Audit:
         )
 
     async def _ask_all(self, store: Store, run: str, log: list[Event]) -> None:
-        asking = _Asking(self._of, self._observer, store, run, log, self._panel(store, run, log), self._each)
+        live = Live(run=run, store=store, meter=self._meter, observer=self._observer)
+        asking = _Asking(self._of, live, store, run, log, self._panel(store, run, log), self._each)
         variants, seats = self._probes.variants, self._of.seats
         first = [self._probes.untouched, *(one for one in variants if one.probe is ProbeKind.EMPTY)]
         await asking.ask((seat, one) for one in first for seat in seats)
@@ -119,9 +121,9 @@ class _Asking:
     """The questions of one run: what is on record is not asked again."""
 
     def __init__(
-        self, of: Measured, observer: Observer, store: Store, run: str, log: list[Event], panel: Panel, each: int
+        self, of: Measured, live: Live, store: Store, run: str, log: list[Event], panel: Panel, each: int
     ) -> None:
-        self._of, self._observer, self._store, self._run = of, observer, store, run
+        self._of, self._live, self._store, self._run = of, live, store, run
         self._log, self._panel, self._total = log, panel, each * len(of.seats)
         answered = [event for event in log if isinstance(event, ProbeAnswered)]
         self._ballots = {(one.ballot.judge, one.probe, one.variant): one.ballot for one in answered}
@@ -133,10 +135,11 @@ class _Asking:
     async def ask(self, questions: Iterable[tuple[Seat, Variant]]) -> None:
         """All at a time, as far as the judges take that; recorded in the order of the questions."""
         new = [(seat, one) for seat, one in questions if (seat.id, one.probe, one.name) not in self._ballots]
-        tasks = [asyncio.ensure_future(self._consult(seat, one)) for seat, one in new]
+        with self._live.here():
+            tasks = [asyncio.ensure_future(self._consult(seat, one)) for seat, one in new]
         try:
             for (_, one), task in zip(new, tasks, strict=True):
-                self._observer.progress(len(self._ballots), self._total, "asking")
+                self._live.progress(len(self._ballots), self._total, "asking")
                 consulted = await task
                 stop_at_limit(consulted.refused, count(len(self._ballots), "question"))
                 self._keep(one, consulted)

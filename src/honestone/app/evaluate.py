@@ -393,6 +393,7 @@ class _Work:
             found = Evaluated(judgement, writer)
             show(found)
             outcomes.add(found.outcome)
+            evaluation.live.failing += found.outcome is not Outcome.PASS
             done += 1
 
         async def take_all() -> None:

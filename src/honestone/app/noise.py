@@ -13,6 +13,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import Event, LookTaken, NoiseStarted, RunFinished
 from honestone.core.spend import Meter
+from honestone.engine.live import Live
 from honestone.engine.panel import Evaluator
 from honestone.ports import Observer, Store
 from honestone.report.documents.noise import NoiseDoc
@@ -78,13 +79,15 @@ class _Measurement:
     async def _look(self, store: Store, run: str, log: list[Event]) -> None:
         """One look after the other: a judge that thinks about several at once might not be asked what it was asked before."""
         plan, seats, began = self._of.plan, self._of.seats, store.find_run(run).started
+        live = Live(run=run, store=store, meter=self._meter, observer=self._observer)
         for number in range(sum(isinstance(event, LookTaken) for event in log), self._looks):
-            self._observer.progress(number, self._looks, "looking")
+            live.progress(number, self._looks, "looking")
             drawn = [replace(seat, draw=seat.draw + number * len(seats)) for seat in seats]
             # Only what this run was answered counts: a look that was interrupted is finished, no other is repeated.
             panel = replace(make_panel(drawn, store, self._meter, plan.options), oldest_reply=began)
             evaluator = Evaluator(plan.rubric, plan.checker, panel)
-            judged = await evaluator.judge(evaluator.question(self._of.artifact))
+            with live.here():
+                judged = await evaluator.judge(evaluator.question(self._of.artifact))
             stop_at_limit(judged.refused, count(number, "look"))
             event = LookTaken(number=number + 1, ballots=judged.ballots, spend=judged.spend)
             store.append(run, event)

@@ -24,6 +24,7 @@ from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Key, Rubric
 from honestone.core.spend import Spend
 from honestone.core.suite.case import Message
+from honestone.engine.live import Live
 from honestone.engine.panel import Evaluator, Seat
 from honestone.engine.place import version_blobs
 from honestone.ports import Checker, Observer, Output, SizedJudge, Store, Target, Task
@@ -238,8 +239,12 @@ class Evaluation:
     changed: Callable[[], Sequence[str]] = tuple
     _asks_judges: bool = field(init=False)
     _packing: Sequence[Seat] = field(init=False)
+    live: Live = field(init=False)
 
     def __post_init__(self) -> None:
+        meter = self.evaluator.panel.meter
+        live = Live(run=self.run, store=self.store, meter=meter, observer=self.observer)
+        object.__setattr__(self, "live", live)
         object.__setattr__(self, "_asks_judges", self.evaluator.rubric.asks_judges)
         object.__setattr__(self, "_packing", packing_seats(self.evaluator.panel.seats))
 
@@ -249,18 +254,22 @@ class Evaluation:
 
     async def judge_all(self, paths: Sequence[Path]) -> AsyncIterator[JudgedArtifact]:
         """Judgements in the order of the paths, some at a time. Each is on record before it is handed on."""
-        work = _InOrder(paths, self._judge, at_once=self.concurrency)
+        with self.live.here():
+            work = _InOrder(paths, self._judge, at_once=self.concurrency)
         done = 0
         try:
-            self.observer.progress(done, len(paths), "judging")
+            self._report(done, len(paths), "judging")
             while ready := await work.ready():
                 self._record(ready)
                 for judgement, _ in ready:
                     yield judgement
                 done += len(ready)
-                self.observer.progress(done, len(paths), "judging")
+                self._report(done, len(paths), "judging")
         finally:
             await work.stop()
+
+    def _report(self, done: int, total: int, doing: str) -> None:
+        self.live.progress(done, total, doing, left=self.live.time_left(done, total))
 
     def _record(self, found: Sequence[_Found]) -> None:
         """All that is ready at a time in one go: a commit each would cost more than the judging."""
@@ -324,9 +333,10 @@ class Evaluation:
         """The same where none is a folder and `texts` judge."""
         loaded = ((printable(path), self._load_text(path)) for path in paths)
         done = 0
+        self.store.keep_live(self.run, self.live.record)
         for chunk in texts.judge_all(loaded, self.store, self.contract, fresh=self.fresh):
             self.store.append(self.run, checked_event(chunk))
-            self.observer.progress(done, len(paths), "checking")
+            self._report(done, len(paths), "checking")
             for judged in chunk:
                 yield JudgedArtifact(
                     path=judged.path, digest=judged.version.digest, ballots=(judged.ballot,), spend=_NOTHING

@@ -19,6 +19,7 @@ from honestone.core.json_value import JsonObject
 from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, size_limit
 from honestone.core.loop.state import Accept, Ask, Policy, Propose, Result, RollBack, S, Stop, decide
 from honestone.core.spend import Meter, Spend
+from honestone.engine.live import Live
 from honestone.engine.place import Place, is_mix, load_version, sweep, version_blobs
 from honestone.ports import Brief, Observer, Store, WorkDone, Worker
 from honestone.system.files import ReadBack, deliver, make_copy, modes_of, read_back
@@ -90,9 +91,14 @@ class LoopRunner(Generic[S]):
         self._judgement = judgement
         self._worker = worker
         self._versions: dict[str, Version] = {}
+        self._live = Live(run=run, store=store, meter=meter, observer=observer)
 
     async def work(self) -> Stop:
         """Work until core says stop. After a kill, the same call on the same events resumes where it was."""
+        with self._live.here():
+            return await self._work()
+
+    async def _work(self) -> Stop:
         self._require_output()
         self._finish_delivery()
         self._take_version_on_disk()
@@ -150,7 +156,7 @@ class LoopRunner(Generic[S]):
         return self._versions[digest]
 
     def say(self, doing: str) -> None:
-        self.observer.progress(len(self.state.rounds), self.state.limits.rounds, doing)
+        self._live.progress(len(self.state.rounds), self.state.limits.rounds, doing)
 
     # -- events
 

@@ -34,6 +34,7 @@ from honestone.core.rubric import Check, Key, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.spend import Meter, Spend
 from honestone.engine.early_stop import settled
+from honestone.engine.live import HERE
 from honestone.engine.together import Together
 from honestone.ports import (
     REASKS,
@@ -140,12 +141,17 @@ class Panel:
         """One seat's ballot, in as many calls as `ask` says."""
         if question.draw != seat.draw:
             question = replace(question, draw=seat.draw)
+        live = HERE.get()
+        if live is not None:
+            live.asked(seat.id)
         parts = split(question.criteria, self.ask)
         if len(parts) == 1:
             found = await self._consult_part(seat, question)
         else:
             asked = (self._consult_part(seat, replace(question, criteria=part)) for part in parts)
             found = _joined(seat, await asyncio.gather(*asked))
+        if live is not None:
+            live.answered(seat.id, failed=found.ballot.state is not JudgeState.AVAILABLE)
         self.answered(seat.id)
         return found if seat.draw_of is None else replace(found, ballot=replace(found.ballot, draw_of=seat.draw_of))
 

@@ -18,6 +18,7 @@ from honestone.core.spend import Meter, Spend
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
 from honestone.core.suite.record import CaseRecord, SuiteRecord
+from honestone.engine.live import Live
 from honestone.engine.panel import Evaluator
 from honestone.engine.place import load_version, version_blobs
 from honestone.engine.together import Together
@@ -71,8 +72,10 @@ class SuiteRun:
     _bad: int = 0
     _worked: int = 0
     _left: int = 0
+    _live: Live = field(init=False)
 
     def __post_init__(self) -> None:
+        self._live = Live(run=self.run, store=self.store, meter=self.meter, observer=self.observer)
         self._append = Together[Sequence[Event], None](self._append_all)
 
     async def all(self) -> None:
@@ -85,8 +88,12 @@ class SuiteRun:
                 self._end(case)
         self._left = sum(one.case.attempts - len(one.attempts) for one in cases if one.case.skip is None)
         waiting = iter([one for case in cases for one in _runs_of(case)])
-        self._report()
-        workers = [asyncio.create_task(self._work(waiting)) for _ in range(self._at_once(cases))]
+        with self._live.here():
+            self._report()
+            await self._all(waiting, self._at_once(cases))
+
+    async def _all(self, waiting: Iterator[tuple[CaseRecord, Sequence[int]]], at_once: int) -> None:
+        workers = [asyncio.create_task(self._work(waiting)) for _ in range(at_once)]
         try:
             await asyncio.gather(*workers)
         finally:
@@ -250,7 +257,7 @@ class SuiteRun:
     def _report(self) -> None:
         done = len(self._over)
         spent = self.meter.spent
-        words = ["running"]
+        words, left = ["running"], None
         if self._bad:
             words.append(f"{self._bad} not passing")
         if spent.usd:
@@ -258,7 +265,8 @@ class SuiteRun:
         if self._worked and self._left > 0:  # what was on record already took no time
             left = (self.meter.seconds - self.meter.seconds_before) / self._worked * self._left
             words.append(f"{left / 60:.0f} min left" if left >= 90 else f"{left:.0f} s left")
-        self.observer.progress(done, len(self.record.cases), ", ".join(words))
+        self._live.failing = self._bad
+        self._live.progress(done, len(self.record.cases), words[0], left=left, said=", ".join(words))
 
 
 def _with_changes(output: Output, folder: Folder, needs_files: bool) -> Output:

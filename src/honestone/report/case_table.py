@@ -167,14 +167,18 @@ _KEYS: Final[dict[str, Callable[[CaseRow], tuple[object, ...]]]] = {
 
 def case_table(head: SuiteReportDoc, cases: Iterable[CaseDoc]) -> CaseTable:
     """The table of a run, from its report without cases and the cases one at a time. It keeps no text but what a search looks in."""
-    rows = tuple(_row(number, case) for number, case in enumerate(cases, 1))
+    return table_of(head, tuple(case_row(number, case) for number, case in enumerate(cases, 1)))
+
+
+def table_of(head: SuiteReportDoc, rows: tuple[CaseRow, ...]) -> CaseTable:
+    """The same of rows that are at hand."""
     seen = Counter(id for row in rows for id in row.cells)
     most = {id for id, _ in seen.most_common(MOST_COLUMNS)}
     light = replace(head, cases=[row.case for row in rows])
     return CaseTable(report=light, rows=rows, columns=tuple(id for id in seen if id in most))
 
 
-def _row(number: int, case: CaseDoc) -> CaseRow:
+def case_row(number: int, case: CaseDoc) -> CaseRow:
     missed = why(case)
     texts: Sequence[object] = (case.input, case.output, case.error)
     said = " ".join(

@@ -11,6 +11,7 @@ import json
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import lru_cache
 from itertools import zip_longest
@@ -73,8 +74,12 @@ def draw_page(
     by their last part.
     """
     parts = {"style": Markup(page_part("style.css")), "script": Markup(page_part(script)) if script else ""}
-    text = _environment().get_template(template).render(**values, **parts, served=served, holds=holds)
+    text = _environment().get_template(template).render(**values, **parts, served=served, holds=holds, live=LIVE.get())
     return text if served else SharedPage(without_commands(text, names), holds)
+
+
+LIVE: Final[ContextVar[object | None]] = ContextVar("live", default=None)
+"""The moving part of the page that is being drawn; None for a page that stays as it is."""
 
 
 @lru_cache(maxsize=4)

@@ -12,6 +12,7 @@ from honestone.core.errors import ContractMismatch, HonestoneError, StoreError
 from honestone.report.case_table import SORTS, CaseFilter, CaseTable
 from honestone.report.formats import draw
 from honestone.report.improvement_html import versions_html
+from honestone.report.live_html import LivePart, moving, unchanged_html
 from honestone.report.suite_html import comparison_html, table_html
 from honestone.report.view_html import (
     ROWS,
@@ -30,6 +31,7 @@ from honestone.report.view_html import (
 )
 from honestone.system.drawing import Style
 from honestone.view.judges import judges_page
+from honestone.view.now import ASKED, list_part, live_part
 from honestone.view.reading import Viewer, diff_of_versions, pipeline_json, require_suites, run_json
 from honestone.view.served import Query, Served, refused, static
 from honestone.view.served import as_json as _json
@@ -39,6 +41,7 @@ _FILTERS: Final = ("status", "tag", "split", "criterion", "judge", "below", "ove
 _LISTED: Final = 20
 """Runs that `runs --json` lists where no number is given."""
 _KINDS: Final = ("eval", "suite", "table", "improve", "stages", "noise", "audit", "calibrate", "imported", "column")
+_NOTHING_YET: Final = "Nothing of this run is judged yet."
 _LOOKS: Final = {"pass": "passed", "fail": "failed", "interrupted": "skipped", UNFINISHED: "skipped"}
 
 
@@ -50,8 +53,10 @@ class Pages:
         run, name = "([0-9A-Za-z]+)", r"([a-z]+\.[a-z]+)"
         self._routes: list[tuple[re.Pattern[str], Callable[..., Served]]] = [
             (re.compile("/"), self._runs),
+            (re.compile("/live"), self._runs),
             (re.compile(f"/static/{name}"), lambda query, name: static(name)),
             (re.compile(f"/run/{run}"), self._run),
+            (re.compile(f"/run/{run}/live"), self._run_now),
             (re.compile(f"/run/{run}/case"), self._case),
             (re.compile(f"/run/{run}/versions"), self._versions),
             (re.compile(f"/run/{run}/judges"), self._judges),
@@ -95,7 +100,12 @@ class Pages:
             count=ROWS,
         )
         pages = PageOf(number=pages.number, total=found.total, query=_kept(query))
-        return _page(runs_html([_line(run) for run in found.runs], pages, _KINDS, asked))
+        lines = [_line(run, found.now.get(run.info.id)) for run in found.runs]
+        part = list_part(lines, found.total)
+        if query.get("after") == part.seq:
+            return _page(unchanged_html(part))
+        with moving(part):
+            return _page(runs_html(lines, pages, _KINDS, asked))
 
     def _runs_json(self, query: Query) -> Served:
         found = self._viewer.runs(kind=None, verdict=None, words="", first=0, count=_LISTED)
@@ -105,25 +115,43 @@ class Pages:
 
     def _run(self, query: Query, name: str) -> Served:
         with self._viewer.run(name) as record:
-            match record.info.kind:
-                case "eval":
-                    return self._scorecards(record, query)
-                case "improve":
-                    return _page(record.improvement_page(served="improve", is_side_by_side=query.get("diff") == "side"))
-                case "suite" | "column":
-                    return self._cases(record, query)
-                case "table":
-                    return _page(table_html(record.table(), served="table"))
-                case "stages":
-                    return _page(stages_html(pipeline_json(record, self._viewer.workspace), served="stages"))
-                case kind:
-                    text = draw(record.document(), "text", Style())
-                    return _page(text_html(f"{kind}: {record.info.subject}", text, served=kind))
+            is_finished = record.info.finished is not None
+            return self._whole(record, query, None if is_finished else live_part(record.store, record.info))
 
-    def _scorecards(self, record: RunRecord, query: Query) -> Served:
+    def _run_now(self, query: Query, name: str) -> Served:
+        """The page of a run with how far it is; that alone where nothing else is new, or wanted."""
+        with self._viewer.run(name) as record:
+            part = live_part(record.store, record.info)
+            if part.state != "finished" and (query.get("after") == part.seq or query.get("rows") == "0"):
+                return _page(unchanged_html(part))
+            return self._whole(record, query, part)
+
+    def _whole(self, record: RunRecord, query: Query, part: LivePart | None) -> Served:
+        with moving(part):
+            return self._drawn(record, query, is_one_of_many=part is not None and part.total > 1)
+
+    def _drawn(self, record: RunRecord, query: Query, *, is_one_of_many: bool) -> Served:
+        match record.info.kind:
+            case "eval":
+                return self._scorecards(record, query, is_one_of_many=is_one_of_many)
+            case "improve":
+                return _page(record.improvement_page(served="improve", is_side_by_side=query.get("diff") == "side"))
+            case "suite" | "column":
+                return self._cases(record, query)
+            case "table":
+                return _page(table_html(record.table(), served="table"))
+            case "stages":
+                return _page(stages_html(pipeline_json(record, self._viewer.workspace), served="stages"))
+            case kind:
+                text = draw(record.document(), "text", Style())
+                return _page(text_html(f"{kind}: {record.info.subject}", text, served=kind))
+
+    def _scorecards(self, record: RunRecord, query: Query, *, is_one_of_many: bool) -> Served:
         number = _whole(query.get("artifact", ""))
         documents = list(enumerate(record.scorecards(), 1))
-        if number is None and len(documents) != 1:
+        if not documents:
+            return _page(said_html(record.info.subject, [_NOTHING_YET], served="eval"))
+        if number is None and (len(documents) != 1 or is_one_of_many):
             asked = query.get("status", "")
             chosen = [(at, one) for at, one in documents if asked in ("", one.verdict)]
             pages = _page_of(query, len(chosen))
@@ -192,17 +220,18 @@ def _error(error: HonestoneError) -> Served:
     return _page(said_html(str(error).splitlines()[0], [*str(error).splitlines()[1:], error.hint or ""]), status)
 
 
-def _line(run: ListedRun) -> RunLine:
+def _line(run: ListedRun, part: LivePart | None) -> RunLine:
     info, side = run.info, f" ({run.figures.side})" if run.figures.side else ""
     verdict = verdict_of(info) or UNFINISHED
+    is_running = part is not None and part.state == "running"
     return RunLine(
         id=info.id,
         started=info.started[:16].replace("T", " "),
         kind=info.kind,
         subject=info.subject + side,
         look=_LOOKS.get(verdict, "inconclusive"),
-        result=info.result or UNFINISHED,
-        words=run.words,
+        result="running" if is_running else info.result or UNFINISHED,
+        words="  ".join(one for one in (part.words if part else "", run.words) if one),
     )
 
 
@@ -237,7 +266,7 @@ def _page_of(query: Query, total: int) -> PageOf:
 
 
 def _kept(query: Query) -> dict[str, str]:
-    return {name: value for name, value in query.items() if name != "page" and value}
+    return {name: value for name, value in query.items() if name not in ("page", *ASKED) and value}
 
 
 def _whole(text: str) -> int | None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from honestone.app.records import RunRecord
@@ -18,13 +18,16 @@ from honestone.app.run_list import ListedRun, RunFigures, chosen_runs, figures_o
 from honestone.app.suites.compare import CompareRequest, compare_in, trend_in
 from honestone.app.workspace import Workspace
 from honestone.core.errors import NoStoreError, UsageError
-from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced, SuiteStarted
+from honestone.core.events import SuiteStarted
 from honestone.core.loop.proposal import unified_diff
 from honestone.core.suite.record import SuiteRecord
 from honestone.ports import RunInfo, Store
 from honestone.report.case_table import CaseRow, CaseTable, case_table
 from honestone.report.documents.suite import CaseDoc, ComparisonDoc, TrendDoc
+from honestone.report.live_html import LivePart
 from honestone.report.suite import case_document
+from honestone.view.following import FollowedSuite, case_of
+from honestone.view.now import live_part
 
 _KEPT_TABLES: Final = 4
 _KEPT_FIGURES: Final = 2000
@@ -42,11 +45,13 @@ class _Open(threading.local):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsPage:
-    """`runs` of all that were asked for, `total`; `newest` is the id of the last run of the store, empty without one."""
+    """`runs` of all that were asked for, `total`; `newest` is the id of the last run of the store, empty without one. `now`: how
+    those are that have not ended."""
 
     runs: Sequence[ListedRun] = ()
     total: int = 0
     newest: str = ""
+    now: Mapping[str, LivePart] = field(default_factory=dict)
 
 
 class Viewer:
@@ -58,6 +63,7 @@ class Viewer:
         self._lock = threading.Lock()
         self._figures: OrderedDict[str, RunFigures] = OrderedDict()
         self._tables: OrderedDict[str, CaseTable] = OrderedDict()
+        self._followed: OrderedDict[str, FollowedSuite] = OrderedDict()
 
     @contextmanager
     def store(self) -> Iterator[Store]:
@@ -90,18 +96,21 @@ class Viewer:
             with self.store() as store:
                 every = store.runs()
                 chosen = [info for info in chosen_runs(every, kind, verdict) if words.lower() in _words(info)]
-                listed = [listed_run(info, every, self._figures_of(store)) for info in chosen[first : first + count]]
-                return RunsPage(runs=listed, total=len(chosen), newest=every[0].id if every else "")
+                shown = chosen[first : first + count]
+                now = {info.id: live_part(store, info) for info in shown if info.finished is None}
+                figures = self._figures_of(store, now)
+                listed = [listed_run(info, every, figures) for info in shown]
+                return RunsPage(runs=listed, total=len(chosen), newest=every[0].id if every else "", now=now)
         except NoStoreError:
             return RunsPage()
 
-    def _figures_of(self, store: Store) -> Callable[[str], RunFigures]:
-        finished = {info.id for info in store.runs() if info.finished is not None}
-
+    def _figures_of(self, store: Store, now: Mapping[str, LivePart]) -> Callable[[str], RunFigures]:
         def figures(run: str) -> RunFigures:
-            if run not in finished:
-                return figures_of_run(store, run)
-            return self._keep(self._figures, run, _KEPT_FIGURES, lambda: figures_of_run(store, run))
+            part = now.get(run)
+            if part is not None and part.state == "running":
+                return RunFigures()  # reading all of it each second would cost more than they say
+            key = run if part is None else f"{run} {part.seq}"
+            return self._keep(self._figures, key, _KEPT_FIGURES, lambda: figures_of_run(store, run))
 
         return figures
 
@@ -119,7 +128,9 @@ class Viewer:
             return case_table(report.head, report.cases)
 
         if record.info.finished is None:
-            return made()
+            followed = self._keep(self._followed, record.info.id, _KEPT_TABLES, lambda: FollowedSuite(record.info.id))
+            is_running = live_part(record.store, record.info).state == "running"
+            return followed.table(record.store, is_running=is_running)
         return self._keep(self._tables, record.info.id, _KEPT_TABLES, made)
 
     def rows(self, *runs: str) -> list[dict[str, CaseRow]]:
@@ -139,7 +150,7 @@ class Viewer:
         if id not in found.cases:
             return None
         for event in log:
-            if _case_of(event) == id:
+            if case_of(event) == id:
                 found.add(event)
         return case_document(found.cases[id], started.artifact)
 
@@ -205,10 +216,6 @@ def require_suites(*records: RunRecord) -> None:
     for record in records:
         if record.info.kind not in ("suite", "column", "table"):
             raise UsageError(f"run {record.info.id} is of kind `{record.info.kind}`: it has no cases")
-
-
-def _case_of(event: Event) -> str | None:
-    return event.case if isinstance(event, OutputProduced | AttemptJudged | CasePassedBy) else None
 
 
 def _words(info: RunInfo) -> str:

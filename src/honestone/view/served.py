@@ -18,6 +18,8 @@ JSON: Final = "application/json; charset=utf-8"
 _STATIC: Final = {
     "style.css": "text/css; charset=utf-8",
     "view.js": "text/javascript; charset=utf-8",
+    "live.css": "text/css; charset=utf-8",
+    "live.js": "text/javascript; charset=utf-8",
     "label.css": "text/css; charset=utf-8",
     "label.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from honestone.adapters.stores.sqlite import SqliteStore
+from honestone.core.live import KeptLive, LiveRun
 
 _MOST_PAGES: Final = 256
 """A megabyte."""
@@ -19,6 +21,7 @@ class MemoryStore(SqliteStore):
 
     def __init__(self) -> None:
         super().__init__(Path())
+        self._records: dict[str, Callable[[], LiveRun]] = {}
 
     @cached_property
     def _folder(self) -> tempfile.TemporaryDirectory[str]:
@@ -34,10 +37,18 @@ class MemoryStore(SqliteStore):
         self._migrate(db, 0)
         return db
 
+    def keep_live(self, run: str, record: Callable[[], LiveRun]) -> None:
+        self._records[run] = record
+
+    def live(self, run: str) -> KeptLive | None:
+        record = self._records.get(run)
+        return None if record is None else KeptLive(live=record(), age=0.0)
+
     def clear(self) -> bool:
         """Forget everything. False where that leaves a lot of memory in use; then close it."""
         for table in ("runs", "events", "replies", "blobs"):
             self._db.execute(f"delete from {table}")
+        self._records.clear()
         self._remove_folder()
         return int(self._db.execute("pragma page_count").fetchone()[0]) <= _MOST_PAGES
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,6 +23,10 @@ from honestone.core.errors import NoStoreError, StoreError
 from honestone.core.events import Event, event_from_plain, event_to_plain
 from honestone.ports import KeptReply, Recordable, RunInfo
 from honestone.system.files import write_atomically
+
+if TYPE_CHECKING:
+    from honestone.adapters.stores.live import LiveFiles
+    from honestone.core.live import KeptLive, LiveRun
 
 _NEW_FOLDER = "it may be damaged: keep it, and set HONESTONE_HOME to a new folder"
 _DAMAGED = (
@@ -53,6 +57,7 @@ class SqliteStore:
     def __init__(self, folder: Path, *, readonly: bool = False) -> None:
         self._root = folder
         self._claims: dict[str, int] = {}
+        self._live: LiveFiles | None = None
         self._opened: tuple[int, int] | None = None
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         try:
@@ -207,19 +212,21 @@ class SqliteStore:
         with self._transaction():
             self._insert_events(run, [event])
             self._db.execute("update runs set finished = ?, result = ? where id = ?", (_now(), result, run))
+        if self._live is not None:
+            self._live.end(run)
 
     def events(self, run: str) -> list[Event]:
         return list(self.iter_events(run))
 
-    def iter_events(self, run: str) -> Iterator[Event]:
+    def iter_events(self, run: str, after: int = 0) -> Iterator[Event]:
         with self._reading():
-            for number, data in self._db.execute("select seq, data from events where run = ? order by seq", (run,)):
+            for number, data in self._db.execute(_EVENTS, (run, after)):
                 yield self._event(run, number, data)
 
     def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:
         of_case: dict[str, list[int]] = {}
         with self._reading():
-            for number, data in self._db.execute("select seq, data from events where run = ? order by seq", (run,)):
+            for number, data in self._db.execute(_EVENTS, (run, 0)):
                 case = _case_of(data)
                 if case is not None:
                     of_case.setdefault(case, []).append(number)
@@ -238,6 +245,23 @@ class SqliteStore:
         except Exception as error:  # whatever a damaged row does to the code that reads it
             what = f"event {number} of run {run} cannot be read ({type(error).__name__})"
             raise StoreError(f"the store {str(self.root)!r} is damaged: {what}", hint=_DAMAGED) from None
+
+    def event_count(self, run: str) -> int:
+        with self._reading():
+            return int(self._db.execute("select coalesce(max(seq), 0) from events where run = ?", (run,)).fetchone()[0])
+
+    def keep_live(self, run: str, record: Callable[[], LiveRun]) -> None:
+        self._lives().keep(run, record)
+
+    def live(self, run: str) -> KeptLive | None:
+        return self._lives().read(run)
+
+    def _lives(self) -> LiveFiles:
+        if self._live is None:
+            from honestone.adapters.stores.live import LiveFiles
+
+            self._live = LiveFiles(self.root / "live")
+        return self._live
 
     def runs(self, *, limit: int | None = None) -> list[RunInfo]:
         with self._reading():
@@ -317,6 +341,8 @@ class SqliteStore:
             self._insert_blobs(blobs)
 
     def close(self) -> None:
+        if self._live is not None:
+            self._live.close()
         self._db.close()
         if self._copy is not None:
             self._copy.cleanup()
@@ -379,6 +405,7 @@ _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _SELECT = "select id, kind, subject, identity, contract, started, finished, result from runs"
 
 
+_EVENTS = "select seq, data from events where run = ? and seq > ? order by seq"
 _APPEND = "insert into events (run, seq, data) select ?, coalesce(max(seq), 0) + 1, ? from events where run = ?"
 _ONE = "select data from events where run = ? and seq = ?"
 

@@ -22,6 +22,7 @@ from honestone.core.errors import UsageError
 from honestone.core.events import ColumnPicked, Event, RunFinished, StartedColumn, StartedSuite, TableStarted
 from honestone.core.spend import Meter
 from honestone.core.suite.table import TableRecord, set_apart
+from honestone.engine.live import Live
 from honestone.ports import HasCapacity, Observer, Store
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.suite import text_of
@@ -213,11 +214,12 @@ class TableRun:
         of_target = {side.plan.target_name: asyncio.Semaphore(_at_once(side.plan)) for side in self.columns.values()}
         parts: dict[str, tuple[int, int]] = {}
         tasks = []
-        for name, side in self.columns.items():
-            side.observer = _OfColumn(self.observer, name, parts)
-            if not side.is_finished:
-                slots = _Both(of_target[side.plan.target_name], everyone)
-                tasks.append(asyncio.create_task(side.work(panel, slots)))
+        with Live(run=self.run, store=self.store, meter=self.meter, observer=self.observer, is_sum=True).here():
+            for name, side in self.columns.items():
+                side.observer = _OfColumn(self.observer, name, parts)
+                if not side.is_finished:
+                    slots = _Both(of_target[side.plan.target_name], everyone)
+                    tasks.append(asyncio.create_task(side.work(panel, slots)))
         try:
             await asyncio.gather(*tasks)
         finally:

@@ -1,0 +1,123 @@
+"""How far a run is, said to its observer and kept in its store for whoever looks from another process.
+
+`HERE` is the run that is under way, so that what asks judges need not know of it. A run within another one, such as that of a
+split within a loop, is a part of it: the other's judges and calls are those of both.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Final
+
+from honestone.core.live import JudgeNow, LiveJudge, LiveRun
+from honestone.core.spend import Meter
+from honestone.ports import Observer, Store
+
+
+@dataclass(slots=True)
+class _Judge:
+    asked: int = 0
+    answered: int = 0
+    failed: int = 0
+    last: JudgeNow = "asked"
+
+
+@dataclass(eq=False, kw_only=True)
+class Live:
+    """The run `run` while it is under way. `is_sum`: it is only its parts, such as the columns of a table."""
+
+    run: str
+    store: Store
+    meter: Meter
+    observer: Observer
+    is_sum: bool = False
+    failing: int = 0
+    _done: int = 0
+    _total: int = 0
+    _doing: str = ""
+    _left: float | None = None
+    _began: tuple[float, int] | None = None
+    _calls: int = 0
+    _usd: float | None = None
+    _judges: dict[str, _Judge] = field(default_factory=dict)
+    _outer: Live | None = None
+    _parts: list[Live] = field(default_factory=list)
+
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """Meanwhile it is the run that is under way. What it says is kept until it is finished or the store closed."""
+        self._outer = HERE.get()
+        if self._outer is not None:
+            self._outer._parts = [*(self._outer._parts if self._outer.is_sum else ()), self]
+        self.store.keep_live(self.run, self.record)
+        token = HERE.set(self)
+        try:
+            yield
+        finally:
+            HERE.reset(token)
+            if self._outer is not None and not self._outer.is_sum:
+                self._outer._parts = []
+
+    def progress(self, done: int, total: int, doing: str, *, left: float | None = None, said: str = "") -> None:
+        """`left`: the time that is left in seconds, where that is known. `said`: what the observer hears in place of `doing`."""
+        self._done, self._total, self._doing, self._left = done, total, doing, left
+        self.observer.progress(done, total, said or doing)
+
+    def time_left(self, done: int, total: int) -> float | None:
+        """How long the rest takes where each takes as long as those since the first that was heard of."""
+        now = time.monotonic()
+        began, before = self._began = self._began or (now, done)
+        return (now - began) / (done - before) * (total - done) if done > before else None
+
+    def asked(self, judge: str) -> None:
+        """A question was put to a judge."""
+        found = self._judges.setdefault(judge, _Judge())
+        found.asked += 1
+        if self._outer is not None:
+            self._outer.asked(judge)
+
+    def answered(self, judge: str, *, failed: bool) -> None:
+        """Its answer came, or it `failed` to give one."""
+        found = self._judges[judge]
+        found.failed += failed
+        found.answered += not failed
+        found.last = "failed" if failed else "answered"
+        if self._outer is not None:
+            self._outer.answered(judge, failed=failed)
+
+    def record(self) -> LiveRun:
+        """The run now. Another thread may call it."""
+        parts = [one.record() for one in self._parts]
+        # What a part has spent is in its own meter until it is over; for an instant it is in neither.
+        meters = {id(one): one for one in (self.meter, *(part.meter for part in self._parts))}.values()
+        spent = [part for meter in meters for part in (meter.before, meter.spent)]
+        known = [one.usd for one in spent if one.usd is not None]
+        self._calls = max(self._calls, sum(one.judge_calls for one in spent))
+        self._usd = max(self._usd or 0.0, sum(known)) if known else self._usd
+        within = "; ".join(f"{one.done} of {one.total}, {one.doing}" for one in parts if not self.is_sum)
+        lefts = [one.left for one in parts if one.left is not None] if self.is_sum else [self._left]
+        return LiveRun(
+            run=self.run,
+            done=sum(one.done for one in parts) if self.is_sum else self._done,
+            total=sum(one.total for one in parts) if self.is_sum else self._total,
+            failing=sum(one.failing for one in parts) if self.is_sum else self.failing,
+            calls=self._calls,
+            usd=self._usd,
+            left=max((one for one in lefts if one is not None), default=None),
+            doing="; ".join(one for one in (self._doing, within) if one),
+            judges=tuple(_judge(id, one) for id, one in list(self._judges.items())),
+        )
+
+
+def _judge(id: str, one: _Judge) -> LiveJudge:
+    is_out = one.asked > one.answered + one.failed
+    state = "asked" if is_out else one.last
+    return LiveJudge(id=id, state=state, asked=one.asked, answered=one.answered, failed=one.failed)
+
+
+HERE: Final[ContextVar[Live | None]] = ContextVar("here", default=None)
+"""The run that is under way here; None where nobody can look at it."""

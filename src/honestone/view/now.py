@@ -1,0 +1,35 @@
+"""The pages of runs that are under way: what of them moves, and what to answer a page that asks for what is new."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from honestone.core.live import state_now
+from honestone.ports import RunInfo, Store
+from honestone.report.live_html import LivePart
+from honestone.report.view_html import RunLine
+
+ASKED: tuple[str, ...] = ("after", "rows")
+"""The parts of a query that say what a page has, not what it shows."""
+
+
+def live_part(store: Store, info: RunInfo) -> LivePart:
+    """How a run is now. `seq` is the number of its events."""
+    kept = store.live(info.id)
+    age = datetime.now(UTC) - datetime.fromisoformat(info.started)
+    return LivePart(
+        source=f"/run/{info.id}/live",
+        seq=str(store.event_count(info.id)),
+        subject=info.subject,
+        state=state_now(is_finished=info.finished is not None, age=age.total_seconds(), kept=kept),
+        live=None if kept is None else kept.live,
+    )
+
+
+def list_part(lines: Sequence[RunLine], total: int) -> LivePart:
+    """The same of the list of runs. `seq` is different where a line is."""
+    return LivePart(
+        source="/live", seq=hashlib.sha256(repr((total, *lines)).encode("utf-8", "replace")).hexdigest()[:16]
+    )
