@@ -773,3 +773,76 @@ def test_files_that_are_wrong_in_any_way_are_refused_with_a_place(folder: Path, 
     except (UsageError, FileError) as error:
         place = error.place or "nowhere"
     assert not place or "x.yaml:" in place
+
+
+# ------------------------------------------------------------------------------------------------------ templates
+
+TEMPLATES = """\
+name: t
+prompts: ["{{ input }}"]
+default_test: {vars: {who: fern}}
+tests:
+  - id: a
+    vars:
+      input: 'say {{ env.HS_WORD | default("tulip") }}, {{ vars.more }} and {{ vars.who }}'
+      more: moss
+      expected_output: "{{ env.HS_WORD | default('tulip') }}"
+    assert:
+      - {type: contains, value: '{{ env.HS_WORD | default("tulip") }} {{ more }} {{ vars.more }}'}
+      - 'says {{ env.HS_WORD | default("tulip") }} to {{ vars.who }}'
+"""
+
+
+@pytest.mark.parametrize(("env", "word"), [(None, "tulip"), ("sedge", "sedge")])
+def test_variables_are_filled_in_wherever_they_are(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, env: str | None, word: str
+) -> None:
+    """Of the environment, of the case and of the default test: in input, reference, checks and questions."""
+    monkeypatch.delenv("HS_WORD", raising=False)
+    if env is not None:
+        monkeypatch.setenv("HS_WORD", env)
+    source = read(folder, TEMPLATES)
+    case = only(source)
+    assert not source.losses
+    assert (case.input, case.reference) == (f"say {word}, moss and fern", word)
+    checks = [item.check.value for _, item in case.rubric.questions() if item.check is not None]
+    asked = [item.requirement for _, item in case.rubric.questions() if item.check is None]
+    assert (checks, asked) == ([f"{word} moss moss"], [f"says {word} to fern"])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{{ env.HS_UNSET_WORD }}", "`env.HS_UNSET_WORD` is not set and has no default"),
+        ("{{ env.HS_UNSET_WORD | upper }}", "`env.HS_UNSET_WORD | upper` is more than a name"),
+        ("{{ env.HS_API_KEY }}", "`env.HS_API_KEY` looks like a key"),
+        ("{{ vars.gone }}", "`{{ vars.gone }}` names no variable"),
+        ("{{ gone }}", "`{{ gone }}` names no variable"),
+    ],
+)
+@pytest.mark.parametrize(
+    "where", ["input: 'T'", "input: [{role: user, content: 'T'}]", "input: q\n    expected_output: 'T'"]
+)
+def test_a_variable_without_a_value_is_a_loss_with_its_name(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, says: str, where: str
+) -> None:
+    """Never literal in silence, and a key of the environment is never put into a text."""
+    monkeypatch.setenv("HS_API_KEY", "sk-very-secret")
+    here = where.replace("T", text)
+    source = read(folder, f"tests:\n  - id: a\n    criteria: g\n    {here}\n    assertions: [Is kind]\n")
+    assert [says in loss.message for loss in source.losses] == [True]
+    assert "sk-very-secret" not in repr(source)
+
+
+def test_a_value_with_braces_is_data(folder: Path) -> None:
+    """What a variable holds is not looked at again."""
+    text = "tests: [{id: a, criteria: g, vars: {x: '{{ b }}', b: c}, input: 'see {{ x }}', assertions: [Is kind]}]"
+    source = read(folder, text)
+    assert only(source).input == "see {{ b }}" and not source.losses
+
+
+def test_texts_that_grow_without_end_are_refused(folder: Path) -> None:
+    """Thousands of times a long value is an error with its place, not a full memory."""
+    text = f"tests:\n- id: a\n  criteria: g\n  vars: {{x: {'x' * 20_000}}}\n  input: '{'{{ vars.x }}' * 5_000}'\n"
+    with pytest.raises(UsageError, match="too large"):
+        read(folder, text)

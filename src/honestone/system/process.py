@@ -131,6 +131,11 @@ def base_environment(extra: Mapping[str, str] | None = None, pass_names: Iterabl
     return env
 
 
+def looks_secret(name: str) -> bool:
+    """Whether a variable of this name may hold a key, token or password."""
+    return _SECRET.search(name) is not None
+
+
 @cache
 def _is_harmless(name: str) -> bool:
     return (name in _PASSED_ON or name.startswith("LC_")) and not _SECRET.search(name)

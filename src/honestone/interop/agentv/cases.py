@@ -20,6 +20,7 @@ from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect
 from honestone.interop.agentv.graders import Frame, expected_data, read_graders
 from honestone.interop.agentv.keys import TABLES
 from honestone.interop.agentv.rubrics import rated, read_criteria
+from honestone.interop.agentv.templates import lose_what_is_left, reading_of
 from honestone.interop.agentv.text import Texts, fill, names_file, placeholders, plain
 from honestone.interop.criteria import unique_ids
 
@@ -145,7 +146,7 @@ def read_case(take: FileEntry, shared: Shared, number: int, targets: Targets) ->
     rubric = _rubric(take, criteria, frame.threshold)
     if rubric is None:
         return None
-    return Case(
+    case = Case(
         id=id,
         rubric=rubric,
         messages=messages,
@@ -163,6 +164,8 @@ def read_case(take: FileEntry, shared: Shared, number: int, targets: Targets) ->
         description=description,
         metadata=metadata,
     )
+    lose_what_is_left(take, case, values)
+    return case
 
 
 def _rest(take: FileEntry, targets: Targets) -> None:
@@ -282,6 +285,7 @@ def _raw_answer(take: FileEntry, values: Mapping[str, object]) -> Any:
 
 def _answer(take: FileEntry, texts: Texts, values: Mapping[str, object]) -> str | None:
     own = texts.reference(take, *_ANSWERS)
+    own = None if own is None else fill(own, values)
     if own is not None or "expected_output" not in values:
         return own
     mine = isinstance(take.value.get("vars"), dict) and "expected_output" in take.value["vars"]
@@ -492,10 +496,10 @@ def cases_of_file(
     try:
         document = Document.of(texts.resolve(name))
         if document.is_lines:
-            found = [FileEntry(FileReading(row.marked), ()) for row in document.rows]
+            found = [FileEntry(reading_of(row.marked), ()) for row in document.rows]
             texts.files.append(document.path)
             return found, None
-        inner = FileReading(document.marked)
+        inner = reading_of(document.marked)
     except FileError as error:
         reading.problem(f"the cases of `{name}` cannot be read: {error.message}", path)
         return [], None

@@ -14,10 +14,11 @@ from honestone.core.errors import FileError
 from honestone.core.rubric import Check, Criterion, as_written, slug
 from honestone.formats.fields import near
 from honestone.formats.marked import read_marked
-from honestone.formats.reader import FileEntry, FileReading, Steps, did_you_mean, shown, words
+from honestone.formats.reader import FileEntry, Steps, did_you_mean, shown, words
 from honestone.interop.agentv.dialect import Dialect
 from honestone.interop.agentv.keys import CODE_GRADERS, FORMATS, TABLES
 from honestone.interop.agentv.rubrics import NO_BAR, Bar, rated, read_criteria, read_criterion
+from honestone.interop.agentv.templates import reading_of
 from honestone.interop.agentv.text import Texts, as_requirement, fill
 from honestone.interop.criteria import check_criterion, yes_no
 
@@ -87,7 +88,7 @@ def _included(take: FileEntry, frame: Frame) -> list[Criterion]:
         return []
     path = frame.texts.resolve(name if "/" in name or "." in name else f".agentv/templates/{name}.yaml")
     try:
-        inner = FileReading(read_marked(path))
+        inner = reading_of(read_marked(path))
     except FileError as error:
         take.problem(f"the graders of `{name}` cannot be read: {error.message}", "include")
         return []

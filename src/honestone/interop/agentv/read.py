@@ -42,6 +42,7 @@ from honestone.interop.agentv.graders import Frame, read_graders
 from honestone.interop.agentv.keys import FORMATS, TABLES
 from honestone.interop.agentv.rubrics import read_criteria, read_criterion
 from honestone.interop.agentv.targets import is_targets_file, refuse_targets, use_of
+from honestone.interop.agentv.templates import reading_of
 from honestone.interop.agentv.text import Texts
 from honestone.interop.criteria import sound_rubric, unique_ids
 from honestone.interop.reader import Reader
@@ -73,7 +74,7 @@ def read_suite_file(document: Document) -> SuiteSource:
     if dialect is None:
         document.marked.at(())  # raises the reading error, when there is one
         raise UsageError("this is not an AgentV file", place=document.marked.at(()))
-    file = _File(document, FileReading(document.marked), dialect)
+    file = _File(document, reading_of(document.marked), dialect)
     top = file.reading.at()
     file.shared = _shared(file, top)
     return _finish(file, list(_own_cases(file, top)))
@@ -90,7 +91,7 @@ def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
     above = marked.value if sidecar is not None and isinstance(marked.value, dict) else {}
     rows = document.rows
     dialect = dialect_of_row(rows[0].marked.value if isinstance(rows[0].marked.value, dict) else {}, above)
-    file = _File(document, FileReading(marked), dialect)
+    file = _File(document, reading_of(marked), dialect)
     merges = dialect.merges and not any(
         key in row.marked.value for row in rows for key in ("expected_outcome", "outcome")
     )
@@ -102,7 +103,7 @@ def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
             top.problem(f"the file next to JSON lines must be a mapping, not {shown(top.value)}")
         file.texts.files.append(sidecar)
     file.shared = replace(file.shared, merges=merges)
-    file.others += [FileReading(row.marked) for row in rows]
+    file.others += [reading_of(row.marked) for row in rows]
     cases = [read for number, reading in enumerate(file.others, 1) for read in _case(reading.at(), number, file)]
     return _finish(file, cases)
 
@@ -291,7 +292,7 @@ def _are_criteria(entries: list[Any]) -> bool:
 
 def _read_rubric(document: Document) -> ForeignRubric:
     """Raises SourceErrors with all that is wrong."""
-    reading, dialect = FileReading(document.marked), _dialect(document.value)
+    reading, dialect = reading_of(document.marked), _dialect(document.value)
     top = reading.at()
     bar, title = PASS_MARK, ""
     if isinstance(document.value, list):
@@ -358,7 +359,7 @@ def is_scores_file(value: Any) -> bool:
 
 def read_scores(document: Document) -> SuiteSource:
     """The suite next to a file of grader scores, with the cases it names and their ranges."""
-    reading = FileReading(document.marked)
+    reading = reading_of(document.marked)
     path = _suite_of(document)
     source = read_suite_file(Document.of(path))
     cases = {case.id: case for case in source.suite.cases}

@@ -31,8 +31,13 @@ def names_file(text: str) -> bool:
 
 
 def fill(text: str, values: Mapping[str, object]) -> str:
-    """`{{ name }}` replaced by a variable, once; what has no value stays as it is."""
-    return _PLACEHOLDER.sub(lambda found: plain(values[found[1]]) if found[1] in values else found[0], text)
+    """`{{ name }}` and `{{ vars.name }}` replaced by a variable, once; what has no value stays as it is."""
+    return _PLACEHOLDER.sub(lambda found: _value(found, values), text)
+
+
+def _value(found: re.Match[str], values: Mapping[str, object]) -> str:
+    name = found[1] if found[1] in values else found[1].removeprefix("vars.")
+    return plain(values[name]) if name in values else found[0]
 
 
 def placeholders(text: str) -> list[str]:
