@@ -102,11 +102,7 @@ def test_a_leaf_without_a_valid_score_is_no_zero(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("tree", "words"),
-    [
-        (node("r", node("a")), "without recorded scores"),
-        (node("r", node("a", score=1), node("a", score=0)), "two leaves of the tree have the id 'a'"),
-        (node("r", {"score": 1, "sub_tasks": []}), "has no id"),
-    ],
+    [(node("r", node("a")), "without recorded scores"), (node("r", {"score": 1, "sub_tasks": []}), "has no id")],
 )
 def test_a_tree_that_is_no_record_is_refused(tree: Any, words: str, tmp_path: Path) -> None:
     """Before anything is judged."""
@@ -281,3 +277,16 @@ def test_a_valid_score_that_is_neither_true_nor_false_is_refused(tmp_path: Path,
     node = {"id": "r", "requirements": "all", "weight": 1, "sub_tasks": [], "score": 1, "valid_score": valid}
     (message,) = wrong(READERS[0], put(tmp_path, json.dumps(node), "t.json"))
     assert "`valid_score` must be true or false" in message
+
+
+def test_a_grading_is_matched_by_its_place_in_the_tree(tmp_path: Path) -> None:
+    """Leaves and groups of one id each get their own recorded score; 1.0 says that a score is valid, 0.0 that it is not."""
+    low, high = node("x", score=0.0, valid_score=1), node("x", score=1.0, valid_score=1.0)
+    tree = node("r", high, node("x", low, node("y", score=1, valid_score=0.0)))
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(tree))
+    source = read_any_rubric(path)
+    assert isinstance(source, ForeignRubric)
+    reading = judged(source.rubric, path)
+    assert {key[0]: mark.answer for key, mark in reading.marks.items()} == {"x": True, "x#3": False}
+    assert set(reading.errors) == {("y", "y")}

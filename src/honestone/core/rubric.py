@@ -193,6 +193,23 @@ def as_written(number: Fraction) -> int | float:
     return number.numerator if number.denominator == 1 else float(number)
 
 
+class RepeatedIds:
+    """Ids made unique in reading order: one that is there already gets `#2`, `#3` and so on."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._numbers: dict[str, int] = {}
+
+    def take(self, id: str) -> str:
+        own, number = id, self._numbers.get(id, 1)
+        while own in self._taken:
+            number += 1
+            own = f"{id}#{number}"
+        self._numbers[id] = number
+        self._taken.add(own)
+        return own
+
+
 def slug(text: str, *, limit: int = 48) -> str:
     """An id from a text in any script: words joined by `-`. Rewording makes a new id."""
     words = re.findall(r"\w+", text.casefold())

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import IO, Any, ClassVar, Final
 
 from honestone.core.errors import UsageError
+from honestone.core.secret_names import looks_secret
 from honestone.ports import CallFailed, WorkDone
 
 OUTPUT_LIMIT: Final = 4_000_000
@@ -52,7 +53,6 @@ _PASSED_ON: Final = frozenset(
     | {"USER", "LOGNAME", "SHELL", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR"}
     | {"SYSTEMROOT", "COMSPEC", "PATHEXT"}
 )
-_SECRET: Final = re.compile(r"key|token|secret|passw|passphrase|credential|auth|cookie|session", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,14 +131,9 @@ def base_environment(extra: Mapping[str, str] | None = None, pass_names: Iterabl
     return env
 
 
-def looks_secret(name: str) -> bool:
-    """Whether a variable of this name may hold a key, token or password."""
-    return _SECRET.search(name) is not None
-
-
 @cache
 def _is_harmless(name: str) -> bool:
-    return (name in _PASSED_ON or name.startswith("LC_")) and not _SECRET.search(name)
+    return (name in _PASSED_ON or name.startswith("LC_")) and not looks_secret(name)
 
 
 def find_program(name: str, *, cwd: Path, env: Mapping[str, str]) -> str:

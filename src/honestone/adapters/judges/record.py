@@ -17,6 +17,7 @@ from honestone.core.artifact import digest_of
 from honestone.core.ballot import Question, Reading
 from honestone.core.errors import FileError
 from honestone.core.reading.answers import load_strict, read_program
+from honestone.core.rubric import RepeatedIds
 from honestone.ports import CallFailed, NothingToClose, Reply, Request
 
 _HINT = "record:FILE takes JSON, or one JSON object a line, in the shape that script judges print"
@@ -109,15 +110,17 @@ def _as_answers(tree: Mapping[str, Any], path: Path) -> str:
     """
     answers: dict[str, Any] = {}
     is_graded = False
-    for leaf in _leaves(tree):
+    ids = RepeatedIds()
+    for leaf, is_leaf in _nodes(tree):
         id = leaf.get("id")
-        if not isinstance(id, str):
+        if not isinstance(id, str) and is_leaf:
             raise FileError(f"{str(path)!r}: a leaf of the tree has no id, or one that is not text", hint=_TREE_HINT)
-        if id in answers:
-            raise FileError(f"{str(path)!r}: two leaves of the tree have the id {id!r}", hint=_TREE_HINT)
+        id = ids.take(id) if isinstance(id, str) else ""
+        if not is_leaf:
+            continue
         score = leaf.get("score")
         is_graded |= score is not None
-        is_valid = score is not None and leaf.get("valid_score", True) is True
+        is_valid = score is not None and leaf.get("valid_score", True) in (1,)  # True and 1.0 too
         answers[id] = {"score": score, "suggestion": _why_not(leaf)} if is_valid else None
     if not is_graded:
         raise FileError(f"{str(path)!r} is a tree without recorded scores", hint=_TREE_HINT)
@@ -130,17 +133,15 @@ def _why_not(leaf: Mapping[str, Any]) -> str | None:
     return explanation if isinstance(explanation, str) and leaf.get("score") != 1 else None
 
 
-def _leaves(tree: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """In reading order, without recursion: how deep a file is nested is up to whoever wrote it."""
+def _nodes(tree: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], bool]]:
+    """Every node, and whether it is a leaf. In reading order, without recursion: how deep a file is nested is up to whoever wrote it."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
         below = node.get("sub_tasks")
         children = [child for child in below if isinstance(child, dict)] if isinstance(below, list) else []
-        if children:
-            waiting += reversed(children)
-        else:
-            yield node
+        yield node, not children
+        waiting += reversed(children)
 
 
 def _name(row: Any) -> str:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from honestone.core.errors import UsageError
+from honestone.core.secret_names import looks_secret
 from honestone.core.suite.case import Case
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import Node
 from honestone.formats.reader import FileEntry, FileReading
 from honestone.formats.source import Loss
 from honestone.interop.agentv.text import placeholders, plain
-from honestone.system.process import looks_secret
 
 _HOLE: Final = re.compile(
     r"""\{\{-?\s*(env|vars)\.([A-Za-z_]\w*)\s*(?:\|\s*default\(\s*(?:"([^"{}]*)"|'([^'{}]*)')\s*\)\s*)?-?\}\}"""

@@ -9,7 +9,7 @@ from typing import Final
 
 from honestone.core.ballot import Answer
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Key, Rubric, as_written
+from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Key, RepeatedIds, Rubric, as_written
 from honestone.formats.document import Document
 from honestone.formats.reader import FileEntry, FileReading, Steps, shown
 from honestone.formats.source import ForeignRubric
@@ -37,18 +37,15 @@ class _Tree:
     reading: FileReading
     marks: dict[Key, Answer] = field(default_factory=dict)
     places: dict[str, Steps] = field(default_factory=dict)
-    numbers: dict[str, int] = field(default_factory=dict)
+    ids: RepeatedIds = field(default_factory=RepeatedIds)
     partial: int = 0
     ungraded: list[str] = field(default_factory=list)
     has_categories: bool = False
 
     def place(self, id: str, node: FileEntry) -> str:
         """The id by which a node is known here: a repeated one gets a number, in the order of reading."""
-        own, number = id, self.numbers.get(id, 1)
-        while own in self.places:
-            number += 1
-            own = f"{id}#{number}"
-        self.numbers[id], self.places[own] = number, node.path
+        own = self.ids.take(id)
+        self.places[own] = node.path
         if own != id:
             node.note(f"several nodes have the id `{id}`: those after the first are `{id}#2` and so on")
         return own

@@ -1,0 +1,13 @@
+"""Variables of the environment that may hold a key: no program and no text gets them unless a person names them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_SECRET: Final = re.compile(r"key|token|secret|passw|passphrase|credential|auth|cookie|session", re.IGNORECASE)
+
+
+def looks_secret(name: str) -> bool:
+    """Whether a variable of this name may hold a key, token or password."""
+    return _SECRET.search(name) is not None
