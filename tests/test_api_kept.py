@@ -14,15 +14,21 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import honestone
 from honestone.app.between_calls import MOST, close_all, idle
-from honestone.core.errors import Interrupted
+from honestone.core.errors import Interrupted, UsageError
 from honestone.testing import ScriptedJudge
 
 CHECKED = honestone.parse_rubric("rubric: 1\nfloor: 0\ncriteria: [{id: hello, check: {contains: hello}}]\n")
+GREETS = honestone.parse_rubric(
+    "rubric: 1\nthreshold: 60\ncriteria: [{id: long, check: {min-words: 2}}, {id: hello, check: {icontains: HELLO}}]\n"
+)
 JUDGED = honestone.parse_rubric("rubric: 1\nfloor: 0\ncriteria: [{id: kind, requirement: It is kind}]\n")
 
 
@@ -155,6 +161,46 @@ def test_another_program_sees_at_once_what_was_kept(tmp_path: Path) -> None:
         assert found.run is not None and found.run in run("runs", "--json").stdout
         assert run("eval", "a.md", "--rubric", "r.yaml").returncode == 0
         assert run("runs", "--json").stdout.count('"id"') == 2 * number + 2
+
+
+TEXTS = st.lists(st.sampled_from(["hello", "good bye", "", "hello, hello"]), min_size=1, max_size=4)
+BARS = st.sampled_from([None, 0, 50, 100])
+
+
+@given(calls=st.lists(st.tuples(st.sampled_from([CHECKED, GREETS]), TEXTS, BARS), min_size=1, max_size=4))
+def test_what_follows_from_a_rubric_is_kept_and_no_result_shows_it(calls: list[Any]) -> None:
+    """Whatever was judged before, and by which rubric and bars, a document is that of a first call."""
+    for rubric, texts, bar in calls:
+        for text in texts:
+            kept = honestone.evaluate(text, rubric, threshold=bar).document
+            many = honestone.evaluate_many([text], rubric, threshold=bar)[0].document
+            close_all()
+            first = honestone.evaluate(text, rubric, threshold=bar).document
+            assert kept == many == first
+
+
+def test_the_same_rubric_is_planned_once() -> None:
+    """Until another is used. One whose checks look at files is planned each time: those may have changed."""
+    honestone.evaluate("hello", CHECKED)
+    plan = idle()[0].plan
+    assert plan is not None
+    honestone.evaluate("good bye", CHECKED)
+    assert idle()[0].plan is plan
+    honestone.evaluate("good bye", GREETS)
+    assert idle()[0].plan is not plan
+    honestone.evaluate("{}", honestone.parse_rubric("rubric: 1\ncriteria: [{id: data, check: {is-json: true}}]"))
+    assert idle()[0].plan is None
+
+
+def test_settings_that_change_between_calls_hold(tmp_path: Path) -> None:
+    settings = tmp_path / "honestone.toml"
+    settings.write_text("[limits]\nmax_size = 1\n")
+    text = tmp_path / "text.md"
+    text.write_text("hello " * 20_000)
+    assert honestone.evaluate(Path("text.md"), CHECKED, folder=tmp_path).passed
+    settings.write_text("[limits]\nmax_size = 0.01\n")
+    with pytest.raises(UsageError, match="more than the limit"):
+        honestone.evaluate(Path("text.md"), CHECKED, folder=tmp_path)
 
 
 def test_calls_from_many_threads_have_one_each() -> None:

@@ -113,13 +113,13 @@ def test_a_limit_holds_for_all_together() -> None:
 INTERRUPTED = """
 import signal, sys, honestone
 from honestone.core.scorecard import Scorer
-made, scored = Scorer.card, []
-def card(self, ballots):
+made, scored = Scorer.judged, []
+def judged(self, ballots):
     scored.append(ballots)
     if len(scored) == 50:
         signal.raise_signal(signal.Signals[sys.argv[1]])
     return made(self, ballots)
-Scorer.card = card
+Scorer.judged = judged
 rubric = honestone.parse_rubric("criteria: [{id: a, check: {contains: text}}]")
 try:
     honestone.evaluate_many((f"text {number}" for number in range(2000)), rubric)

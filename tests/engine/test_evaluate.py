@@ -19,7 +19,7 @@ from honestone.core.errors import FileError
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.suite.case import Case
-from honestone.engine.evaluate import Evaluation, JudgedArtifact
+from honestone.engine.evaluate import Evaluation, JudgedArtifact, TextEvaluator
 from honestone.engine.panel import Evaluator
 from honestone.ports import CallFailed, Judge, Output, Store, Task
 from honestone.testing import ScriptedJudge
@@ -59,7 +59,7 @@ def judge_all(evaluation: Evaluation, paths: Sequence[Path]) -> list[JudgedArtif
 
 
 def judge_texts(evaluation: Evaluation, paths: Sequence[Path]) -> list[JudgedArtifact]:
-    texts = evaluation.texts()
+    texts = TextEvaluator.of(evaluation.evaluator.rubric, evaluation.evaluator.checker)
     assert texts is not None
     return list(evaluation.judge_texts(texts, paths))
 

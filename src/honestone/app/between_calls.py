@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 if TYPE_CHECKING:
     from honestone.adapters.stores.memory import MemoryStore
     from honestone.adapters.stores.sqlite import SqliteStore
+    from honestone.app.rubric_plan import RubricPlan
     from honestone.app.workspace import Workspace
     from honestone.ports import Store
 
@@ -28,9 +29,11 @@ MOST: Final = 8
 
 
 class Kept:
-    """One event loop, and at most one store of a folder and one in memory. For one call at a time, in any thread."""
+    """One event loop, at most one store of a folder and one in memory, and the rubric judged by last with what follows from it.
+    For one call at a time, in any thread."""
 
     def __init__(self) -> None:
+        self.plan: RubricPlan | None = None
         self._memory: MemoryStore | None = None
         self._store: SqliteStore | None = None
 

@@ -28,7 +28,7 @@ from honestone.core.checks import KINDS
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import EvaluationStarted, RunFinished
 from honestone.core.rubric import Rubric
-from honestone.core.scorecard import Outcome, Scorecard, Verdict, judge_gate, overall
+from honestone.core.scorecard import Outcome, Scorecard, Verdict, overall
 from honestone.engine.evaluate import Evaluation, JudgedArtifact
 from honestone.engine.panel import Evaluator
 from honestone.ports import Function, Observer, Store, Target
@@ -111,7 +111,7 @@ class Evaluated(DocumentResult):
     @cached_property
     def gate(self) -> Verdict:
         """The verdict with every reason."""
-        found = judge_gate(self.scorecard, self._write.plan.rubric)
+        _, found = self._write.plan.scorer.judged(self._judgement.ballots)
         if self.error is not None:
             return Verdict(Outcome.INCONCLUSIVE, (self.error, *found.reasons))
         return found
@@ -401,7 +401,7 @@ class _Work:
                 take(judgement)
 
         evaluator.panel.answered = lambda seat: self._observer.progress(done, total, f"judging: {seat} answered")
-        texts = None if self._has_folders else evaluation.texts()
+        texts = None if self._has_folders or self._target is not None else self._plan.texts
         if texts is not None:
             each_interruptibly(evaluation.judge_texts(texts, self._paths), take)
         else:

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from honestone.app.between_calls import KEPT
 from honestone.app.judging_options import (
     JudgingOptions,
     choose_judges,
@@ -26,6 +27,7 @@ from honestone.core.errors import CommandRefused, UsageError
 from honestone.core.numbers import exact, hundredfold
 from honestone.core.rubric import Check, Quorum, Rubric
 from honestone.core.scorecard import Scorer
+from honestone.engine.evaluate import TextEvaluator
 from honestone.system.files import Loaded, load_artifact, printable
 
 if TYPE_CHECKING:
@@ -81,7 +83,28 @@ class RubricPlan:
         options: JudgingOptions,
         artifacts: Sequence[Path],
     ) -> RubricPlan:
-        """The same for a rubric that was read already, from the file `named`."""
+        """The same for a rubric that was read already, from the file `named`.
+
+        A call from Python uses the plan of the call before for the same object, where only texts and judges are asked.
+        """
+        kept = KEPT.get()
+        if kept is None or named is not None or workspace.bounds is not None:
+            return cls._of(workspace, rubric, named, options, artifacts)
+        last = kept.plan
+        if last is None or last.rubric is not rubric or (last.workspace, last.options) != (workspace, options):
+            last = cls._of(workspace, rubric, named, options, artifacts)
+            kept.plan = None if last.reads_files else last
+        return last
+
+    @classmethod
+    def _of(
+        cls,
+        workspace: Workspace,
+        rubric: Rubric,
+        named: Path | None,
+        options: JudgingOptions,
+        artifacts: Sequence[Path],
+    ) -> RubricPlan:
         path = None if named is None else workspace.path(named)
         found = with_bars(rubric, threshold=options.threshold, floor=options.floor, quorum=options.quorum)
         place = path or workspace.folder / "rubric"  # of one without a file: only its folder counts
@@ -104,6 +127,16 @@ class RubricPlan:
     def max_bytes(self) -> int:
         return max_bytes(self.options, self.workspace.settings)
 
+    @property
+    def reads_files(self) -> bool:
+        """Whether a check needs more than the text that it looks at."""
+        return any(KINDS[check.kind].family != "text" for check in checks_of(self.rubric))
+
+    @cached_property
+    def texts(self) -> TextEvaluator | None:
+        """What judges texts where nothing but text checks is asked."""
+        return TextEvaluator.of(self.rubric, self.checker)
+
     def load(self, artifact: Path) -> Loaded:
         """Raises FileError for what cannot be read."""
         return load_artifact(self.workspace.path(artifact), exclude=self.exclude, max_bytes=self.max_bytes)
@@ -120,7 +153,11 @@ class RubricPlan:
         return seats
 
     def contract(self, seats: Sequence[Seat]) -> Contract:
-        return contract_for(self.rubric, seats, self.checker, self.options)
+        return contract_for(self.rubric, seats, self.checker, self.options) if seats else self._contract
+
+    @cached_property
+    def _contract(self) -> Contract:
+        return contract_for(self.rubric, (), self.checker, self.options)
 
 
 def _require_within(bounds: Bounds, rubric: Rubric, folder: Path, checker: CheckRunner) -> None:

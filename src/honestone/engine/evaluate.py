@@ -96,7 +96,7 @@ def _part(keys: tuple[Key, ...], answers: tuple[tuple[bool | None, str | None], 
 
 
 class TextEvaluator:
-    """All checks of a rubric that only text checks judge."""
+    """All checks of a rubric that only text checks judge: what judges every artifact that is a text, awaiting nothing."""
 
     def __init__(self, criteria: Sequence[_Criterion]) -> None:
         self._criteria = criteria
@@ -247,10 +247,6 @@ class Evaluation:
         object.__setattr__(self, "live", live)
         object.__setattr__(self, "_asks_judges", self.evaluator.rubric.asks_judges)
         object.__setattr__(self, "_packing", packing_seats(self.evaluator.panel.seats))
-
-    def texts(self) -> TextEvaluator | None:
-        """What judges every artifact that is a text without awaiting anything, where there is no more to do."""
-        return TextEvaluator.of(self.evaluator.rubric, self.evaluator.checker) if self.target is None else None
 
     async def judge_all(self, paths: Sequence[Path]) -> AsyncIterator[JudgedArtifact]:
         """Judgements in the order of the paths, some at a time. Each is on record before it is handed on."""

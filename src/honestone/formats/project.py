@@ -7,6 +7,7 @@ begin with a dot are outside. A person names other folders with --allow-outside.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,13 +24,16 @@ _SPEAKS_OF_US: Final = re.compile(rb"(?m)^\s*\[\[?\s*tool\.honestone\s*[.\]]")
 
 def settings_file(start: Path) -> Path | None:
     """The file that says which settings hold in a folder."""
-    for folder in (start, *start.parents):
-        path = folder / NAME
-        if path.is_file():
-            return path
-        project = folder / "pyproject.toml"
-        if project.is_file() and _SPEAKS_OF_US.search(settings_bytes(project)):
-            return project
+    # As strings: every command, and every call from Python, looks into each folder upwards.
+    folder, inner = os.fspath(start), ""
+    while folder != inner:
+        path = os.path.join(folder, NAME)
+        if os.path.isfile(path):
+            return Path(path)
+        project = os.path.join(folder, "pyproject.toml")
+        if os.path.isfile(project) and _SPEAKS_OF_US.search(settings_bytes(Path(project))):
+            return Path(project)
+        folder, inner = os.path.dirname(folder), folder
     return None
 
 
