@@ -50,7 +50,8 @@ test-clis: $(READY) ## the real agent CLIs (from npm) against a loopback model s
 test-pages: $(READY) ## the HTML page in a headless Chromium (from the Debian package)
 	@if ! command -v chromium >/dev/null && ! { command -v apt-get >/dev/null && timeout 600 sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium'; }; \
 	then echo "skipped: chromium is not here and could not be installed"; \
-	else $(BIN)/python -m pytest tests/pages; fi
+	else { ! command -v npm >/dev/null || [ -f .axe/node_modules/axe-core/axe.min.js ] || timeout 120 npm install --no-fund --no-audit --silent --prefix .axe axe-core@4.14.1 || echo "axe-core could not be installed: its checks are skipped"; }; \
+	$(BIN)/python -m pytest tests/pages; fi
 
 lint: $(READY) ## style, types, import directions
 	$(BIN)/ruff check .

@@ -45,6 +45,11 @@ criteria:
       - {id: logs, requirement: Attaches logs}
   - {id: tone, requirement: Neutral tone, anchors: {0: hostile, 100: factual}}
 """
+AXE = HERE.parents[1] / ".axe/node_modules/axe-core/axe.min.js"
+FINDINGS = (
+    "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})"
+    ".then(r => r.violations.map(x => [x.id, x.nodes.map(n => n.html.slice(0, 200))]))"
+)
 POINTS = "Array.from(document.querySelector('[data-hs=text]').textContent)"
 
 
@@ -73,6 +78,14 @@ class Pages:
             self.suites.append(
                 self.run("eval", "suite.yaml", "--target", f"cmd:{sys.executable} not_{name}.py", "--json")
             )
+        targets = [f"cmd:{sys.executable} not_{name}.py" for name in ("fine", "wrong")]
+        self.table = self.run("eval", "suite.yaml", *(part for one in targets for part in ("--target", one)), "--json")
+        code = "import os\nopen(os.environ['HONESTONE_ARTIFACT'], 'a').write('more\\n')"
+        (folder / "worker.py").write_text(code, "utf-8")
+        worker = f"cmd:{sys.executable} {folder / 'worker.py'}"
+        loop = ("--rubric", "rubric.yaml", *judges[:2], "--worker", worker, "--policy", "keep-best", "--rounds", "2")
+        (folder / "draft.md").write_bytes(TEXT.encode())
+        self.loop = self.run("improve", "draft.md", *loop, "--json")
         self.server = subprocess.Popen(
             [HONESTONE, "view", "--json", "--no-open", "--port", "0"], cwd=folder, stdout=subprocess.PIPE, text=True
         )
@@ -98,9 +111,15 @@ class Pages:
     def addresses(self) -> list[str]:
         first, second = (one["run"] for one in self.suites)
         case = f"/run/{first}/case?id=fine"
+        loop = f"/run/{self.loop['run']}"
         return [
             "/",
             f"/run/{self.eval['run']}",
+            f"/run/{self.eval['run']}/judges",
+            loop,
+            f"{loop}?diff=side",
+            f"{loop}/versions?a=original&b=best&diff=side",
+            f"/run/{self.table['run']}",
             f"/run/{first}",
             case,
             f"/compare/{first}/{second}",
@@ -204,3 +223,31 @@ def test_keys_move_search_and_tell_themselves(pages: Pages) -> None:
     assert page.run("document.getElementById('keys').hidden") is False
     page.press("/")
     assert page.run("document.activeElement.type") == "search"
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not here: make test-pages installs it from npm")
+@pytest.mark.parametrize(("wide", "dark"), [(400, True), (1280, False)])
+def test_axe_finds_nothing(pages: Pages, wide: int, dark: bool) -> None:
+    """WCAG 2.1 AA, as far as a program can tell."""
+    for path in [*pages.addresses, "/nowhere"]:
+        page = pages.browser if path == "/nowhere" else pages.open(path, wide=wide, dark=dark)
+        if path == "/nowhere":
+            page.open(f"{pages.said['url'].split('/?')[0]}{path}", wide=wide, dark=dark)
+        page.run(AXE.read_text("utf-8") + "; 0")
+        told = page.ask("Runtime.evaluate", {"expression": FINDINGS, "awaitPromise": True, "returnByValue": True})
+        assert told["result"]["value"] == [], path
+
+
+def test_a_mark_leads_back_to_the_answer_that_quotes_it(pages: Pages) -> None:
+    page = pages.open(f"/run/{pages.eval['run']}")
+    page.run("document.querySelector('[data-hs=text] mark a').focus()")
+    page.press("Enter")
+    page.until(lambda: page.run("location.hash").startswith("#said-"))
+    assert page.run("document.querySelector(location.hash).dataset.quote")
+
+
+def test_few_elements_move_for_who_asked_for_none(pages: Pages) -> None:
+    """Nothing on any page is animated."""
+    for path in pages.addresses:
+        page = pages.open(path)
+        assert page.run("document.getAnimations().length") == 0, path

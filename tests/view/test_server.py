@@ -317,3 +317,16 @@ def test_a_trend_names_what_turned_with_intervals(shown: tuple[Desk, Server]) ->
     assert "1 regression</span>" in page
     assert f'href="/compare/{first}/{second}"' in page
     assert f"/trend?run={first},{second}" in server.get("/")
+
+
+def test_a_table_is_shown_by_page_and_leads_to_each_cell(shown: tuple[Desk, Server]) -> None:
+    desk, server = shown
+    targets = [part for name in ("one", "two") for part in ("--target", f"cmd:{sys.executable} {name}.py")]
+    document = json.loads(desk.run("eval", "suite.yaml", *targets, "--json").out)
+    page = server.get(f"/run/{document['run']}")
+    column = document["columns"][1]["run"]
+    assert f'href="/run/{column}/case?id=fine"' in page
+    assert "3 cases" in page
+    assert "2 cases" in server.get(f"/run/{document['run']}?differ=1")
+    assert "1 case<" in server.get(f"/run/{document['run']}?q=a/b")
+    assert "0 cases" in server.get(f"/run/{document['run']}?status=skipped")

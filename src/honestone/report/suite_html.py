@@ -14,6 +14,7 @@ from honestone.report.documents.scorecard import CriterionDoc, items_of
 from honestone.report.documents.suite import CaseDoc, ComparedCaseDoc, ComparisonDoc, SuiteReportDoc, TraceDoc, text_of
 from honestone.report.documents.table import TableDoc
 from honestone.report.html_page import draw_page
+from honestone.report.page_of import PageOf
 from honestone.report.quote_marks import MarkedText, longest_text
 from honestone.report.sharing import case_words
 from honestone.system.drawing import count, line
@@ -56,8 +57,9 @@ def comparison_html(
     )
 
 
-def table_html(doc: TableDoc, *, served: str = "") -> str:
-    """A table (`honestone.table/1`) as a whole page."""
+def table_html(doc: TableDoc, *, served: str = "", pages: PageOf | None = None, asked: Mapping[str, str] = {}) -> str:
+    """A table (`honestone.table/1`) as a whole page. A server shows it by page: then `doc` has the cases of one of the `pages`,
+    and `asked` is what they were filtered by."""
     sizes = (len(text_of(text)) for case in doc.cases for cell in case.cells for text in (cell.output, cell.error))
     names = [name for one in doc.columns for name in (one.target or "", *(judge.id for judge in one.judges))]
     shown = [
@@ -67,7 +69,9 @@ def table_html(doc: TableDoc, *, served: str = "") -> str:
     ]
     holds = case_words(shown)
     page = {"longest": longest_text(sizes)}
-    return draw_page("table.html.j2", served=served, names=names, holds=holds, doc=doc, page=page)
+    return draw_page(
+        "table.html.j2", served=served, names=names, holds=holds, doc=doc, page=page, pages=pages, asked=asked
+    )
 
 
 class _Changes:

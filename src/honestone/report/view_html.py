@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 from urllib.parse import urlencode
 
 from msgspec.structs import replace
@@ -14,13 +13,11 @@ from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.documents.suite import STATUSES, CaseDoc, SuiteReportDoc, TrendDoc
 from honestone.report.html_page import draw_page
 from honestone.report.judged_text import JudgedText
+from honestone.report.page_of import PageOf
 from honestone.report.quote_marks import longest_text
 from honestone.report.sharing import answer_words
 from honestone.report.suite_html import MOST_WHOLE, SuitePage
 from honestone.system.drawing import count
-
-ROWS: Final = 100
-"""Rows of a table on one page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,40 +31,6 @@ class RunLine:
     look: str
     result: str
     words: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageOf:
-    """Which page of a long table this is: `number` from 1 on, of `total` rows. `query` is the rest of the address."""
-
-    number: int
-    total: int
-    query: dict[str, str]
-
-    @property
-    def last(self) -> int:
-        return max(1, -(-self.total // ROWS))
-
-    @property
-    def first_row(self) -> int:
-        return (self.number - 1) * ROWS
-
-    def link(self, number: int) -> str:
-        return "?" + urlencode({**self.query, "page": str(number)}, errors="backslashreplace")
-
-    def having(self, name: str, value: str) -> str:
-        """The same with one value changed; an empty one leaves it out."""
-        changed = {**self.query, name: value}
-        return "?" + urlencode({name: told for name, told in changed.items() if told}, errors="backslashreplace")
-
-    def sorted_by(self, key: str) -> str:
-        """By a column, the other way round where it is sorted by it already and can be."""
-        return self.having("sort", f"-{key}" if self.query.get("sort") == key and f"-{key}" in SORTS else key)
-
-    def direction(self, key: str) -> str:
-        """What `aria-sort` says of a column."""
-        now = self.query.get("sort", "status").removeprefix("-")
-        return ("descending" if self.query.get("sort", "").startswith("-") else "ascending") if now == key else "none"
 
 
 def runs_html(runs: Sequence[RunLine], pages: PageOf, kinds: Sequence[str], asked: dict[str, str]) -> str:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
+
+from msgspec.structs import replace
 
 from honestone.app.records import RunRecord
 from honestone.app.run_list import UNFINISHED, ListedRun, verdict_of
 from honestone.core.errors import ContractMismatch, HonestoneError, StoreError
 from honestone.report.case_table import SORTS, CaseFilter, CaseTable
+from honestone.report.documents.suite import text_of
+from honestone.report.documents.table import TableCaseDoc, TableDoc
 from honestone.report.formats import draw
 from honestone.report.improvement_html import versions_html
 from honestone.report.live_html import LivePart, moving, unchanged_html
+from honestone.report.page_of import ROWS, PageOf
 from honestone.report.suite_html import comparison_html, table_html
 from honestone.report.view_html import (
-    ROWS,
     CaseAmong,
-    PageOf,
     RunLine,
     case_html,
     case_table_html,
@@ -139,7 +142,7 @@ class Pages:
             case "suite" | "column":
                 return self._cases(record, query)
             case "table":
-                return _page(table_html(record.table(), served="table"))
+                return _table(record.table(), query)
             case "stages":
                 return _page(stages_html(pipeline_json(record, self._viewer.workspace), served="stages"))
             case kind:
@@ -257,6 +260,28 @@ def _among(table: CaseTable, query: Query, id: str) -> CaseAmong:
         number=at + 1,
         total=len(ids),
     )
+
+
+def _table(doc: TableDoc, query: Query) -> Served:
+    """A table of columns by page: the cases whose worst status is asked for, with words in what went in and came out."""
+    asked = {name: query.get(name, "")[:300] for name in ("q", "status", "differ")}
+    words = asked["q"].lower().split()
+    found = [
+        case
+        for case in doc.worst_first
+        if asked["status"] in ("", case.status)
+        and (not asked["differ"] or len({cell.status for cell in case.cells}) > 1)
+        and (not words or _has_words(case, words))
+    ]
+    pages = _page_of(query, len(found))
+    shown = replace(doc, cases=found[pages.first_row : pages.first_row + ROWS])
+    return _page(table_html(shown, served="table", pages=pages, asked=asked))
+
+
+def _has_words(case: TableCaseDoc, words: Sequence[str]) -> bool:
+    texts = (case.id, case.input, *(text for cell in case.cells for text in (cell.output, cell.error)))
+    held = " ".join(text_of(one) for one in texts).lower()
+    return all(word in held for word in words)
 
 
 def _page_of(query: Query, total: int) -> PageOf:
