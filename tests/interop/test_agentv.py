@@ -846,3 +846,70 @@ def test_texts_that_grow_without_end_are_refused(folder: Path) -> None:
     text = f"tests:\n- id: a\n  criteria: g\n  vars: {{x: {'x' * 20_000}}}\n  input: '{'{{ vars.x }}' * 5_000}'\n"
     with pytest.raises(UsageError, match="too large"):
         read(folder, text)
+
+
+# ----------------------------------------------------------------------------------------------- parts in other files
+
+PARTS = """\
+name: t
+prompts: ['{{ input }}']
+default_test: file://./dt.yaml
+environment: file://env.yaml
+tests: ./cases/
+"""
+
+
+def parts(folder: Path) -> None:
+    """A folder of cases, with the default test and the environment in files of their own."""
+    files = {
+        "dt.yaml": "threshold: 0.9\nvars: {who: fern}\nassert: [{type: contains, value: hello}]\n",
+        "env.yaml": "type: host\nworkdir: ./ws\n",
+        "ws/seed.txt": "seed\n",
+        "cases/beta/case.yaml": "vars: {input: 'hello {{ who }}'}\nassert: [{type: contains, value: fern}]\n",
+        "cases/alpha/case.yaml": "id: first\nvars: {input: bye}\nassert: [{type: contains, value: bye}]\n",
+        "cases/empty/readme.md": "x\n",
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+@pytest.mark.parametrize("name", ["./cases/", "file://./cases/", "cases"])
+def test_a_folder_of_cases_and_parts_in_files_of_their_own(folder: Path, name: str) -> None:
+    """Cases come in the order of their folders' names; the default test and the environment hold for all of them."""
+    parts(folder)
+    source = read(folder, PARTS.replace("./cases/", name))
+    first, beta = source.suite.cases
+    assert (first.id, beta.id) == ("first", "beta") and not source.losses
+    assert any("`empty`" in note for note in source.notes)
+    assert [len(case.rubric.criteria) for case in (first, beta)] == [2, 2]
+    assert {case.rubric.threshold for case in (first, beta)} == {Fraction(9, 10)}
+    assert beta.workspace is not None and beta.workspace.copy == "./ws"
+    assert source.places["beta"].endswith("beta/case.yaml:1:1")
+    names = {path.name for path in source.files}
+    assert {"dt.yaml", "env.yaml", "case.yaml"} <= names
+
+
+def test_what_is_wrong_in_a_part_has_its_place_there(folder: Path) -> None:
+    """A part that is missing or broken, a folder without cases, and a folder that a case does not name."""
+    parts(folder)
+    (folder / "dt.yaml").unlink()
+    assert "the file of `default_test` cannot be read" in wrong(folder, PARTS)[0].message
+    parts(folder)
+    (folder / "env.yaml").write_text("type: moon\n")
+    assert "env.yaml:1:7" in (wrong(folder, PARTS)[0].place or "")
+    parts(folder)
+    (folder / "cases" / "beta" / "workspace").mkdir()
+    (loss,) = read(folder, PARTS).losses
+    assert "`workspace`" in loss.message and "beta/case.yaml" in loss.place
+    assert "has a case.yaml" in wrong(folder, PARTS.replace("./cases/", "./ws/"))[0].message
+
+
+def test_a_folder_of_cases_outside_of_the_project_is_not_listed(folder: Path) -> None:
+    """Not even the names of what is there are shown."""
+    away = folder.parent / "away" / "secretname"
+    away.mkdir(parents=True)
+    (away / "case.yaml").write_text("vars: {input: q}\nassert: [ok]\n")
+    (folder / "honestone.toml").write_text("")
+    found = wrong(folder, PARTS.replace("./cases/", "../away"))
+    assert "out of the project" in found[0].message and "secretname" not in found[0].message

@@ -14,7 +14,9 @@ from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Rubric
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Split
 from honestone.formats.document import Document
-from honestone.formats.nodes import MapKey
+from honestone.formats.marked import read_marked
+from honestone.formats.nodes import MapKey, Node
+from honestone.formats.project import require_readable
 from honestone.formats.reader import FileEntry, FileReading, Steps, shown
 from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect
 from honestone.interop.agentv.graders import Frame, expected_data, read_graders
@@ -493,6 +495,8 @@ def cases_of_file(
     reading: FileReading, path: Steps, name: str, texts: Texts
 ) -> tuple[list[FileEntry], FileReading | None]:
     """The cases of another file that a list of tests names: YAML (a list, or under `tests`) or JSON lines."""
+    if texts.resolve(name).is_dir():
+        return _cases_of_folder(reading, path, name, texts), None
     try:
         document = Document.of(texts.resolve(name))
         if document.is_lines:
@@ -508,3 +512,37 @@ def cases_of_file(
     if isinstance(top.value, list):
         return [FileEntry(inner, (index,)) for index in range(len(top.value))], inner
     return (list(top.each("tests")) if top.is_mapping else []), inner
+
+
+CASE_FILE: Final = "case.yaml"
+
+
+def _cases_of_folder(reading: FileReading, path: Steps, name: str, texts: Texts) -> list[FileEntry]:
+    """A case for each folder in a folder, by name: what its `case.yaml` says, with the folder's name as the id."""
+    found: list[FileEntry] = []
+    folder = texts.resolve(name)
+    try:
+        require_readable(folder)
+        inside = sorted(folder.iterdir())
+    except OSError as error:
+        reading.problem(f"the folder `{name}` cannot be read: {error.strerror}", path)
+        return []
+    for place in inside:
+        if not (place / CASE_FILE).is_file():
+            reading.note(f"`{place.name}` in `{name}` has no {CASE_FILE}, so it is left out")
+            continue
+        try:
+            marked = read_marked(place / CASE_FILE)
+        except FileError as error:
+            reading.elsewhere(error, path)
+            continue
+        texts.files.append(place / CASE_FILE)
+        if isinstance(marked.value, dict) and "id" not in marked.value:
+            marked.root.put(Node("id", "id", 1, 1), Node(place.name, place.name, 1, 1))
+        take = reading_of(marked).at()
+        if (place / "workspace").is_dir():
+            take.loss(f"the folder `workspace` next to this {CASE_FILE} is not read", hint="name it: workspace: ...")
+        found.append(take)
+    if not found:
+        reading.problem(f"no folder in `{name}` has a {CASE_FILE}", path)
+    return found

@@ -9,11 +9,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from honestone.core.errors import UsageError
+from honestone.core.errors import FileError, UsageError
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Rubric
 from honestone.core.suite.case import Case, Expect, Suite, TargetSpec
 from honestone.formats.document import Document
+from honestone.formats.marked import Marked, read_marked
+from honestone.formats.nodes import moved
 from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, did_you_mean, shown
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.interop.agentv.cases import (
@@ -51,9 +53,9 @@ from honestone.interop.reader import Reader
 class _File:
     """One reading: the reading of the file itself, and those of the rows or files with its cases."""
 
-    def __init__(self, document: Document, reading: FileReading, dialect: Dialect) -> None:
+    def __init__(self, document: Document, reading: FileReading, dialect: Dialect, texts: Texts | None = None) -> None:
         self.document, self.reading, self.dialect = document, reading, dialect
-        self.texts = Texts(document.path.parent)
+        self.texts = texts or Texts(document.path.parent)
         self.targets = Targets()
         self.others: list[FileReading] = []
         self.shared = Shared(dialect=dialect, texts=self.texts, merges=dialect.merges)
@@ -74,10 +76,38 @@ def read_suite_file(document: Document) -> SuiteSource:
     if dialect is None:
         document.marked.at(())  # raises the reading error, when there is one
         raise UsageError("this is not an AgentV file", place=document.marked.at(()))
-    file = _File(document, reading_of(document.marked), dialect)
+    texts = Texts(document.path.parent)
+    file = _File(document, _with_named_files(document.marked, texts), dialect, texts)
     top = file.reading.at()
     file.shared = _shared(file, top)
     return _finish(file, list(_own_cases(file, top)))
+
+
+_IN_FILES: Final = ("default_test", "environment")
+
+
+def _with_named_files(marked: Marked, texts: Texts) -> FileReading:
+    """A reading of a file with its default test and its environment from the files that it names instead."""
+    wrong: list[tuple[str, FileError]] = []
+    moves: list[str] = []
+    for key in _IN_FILES:
+        name = marked.value.get(key) if isinstance(marked.value, dict) else None
+        if not isinstance(name, str) or not name.startswith("file://"):
+            continue
+        path = texts.resolve(name)
+        try:
+            marked = marked.with_node((key,), moved(read_marked(path).root, str(path)))
+        except FileError as error:
+            wrong.append((key, error))
+            continue
+        texts.files.append(path)
+        if path.parent.resolve() != texts.folder.resolve():
+            moves.append(f"paths in `{name}` start at the folder of the file that names it")
+    reading = reading_of(marked)
+    reading.note(*moves)
+    for key, failed in wrong:
+        reading.problem(f"the file of `{key}` cannot be read: {failed.message}", (key,))
+    return reading
 
 
 def _of_same_stem(path: Path, endings: tuple[str, ...]) -> Path | None:
@@ -140,6 +170,8 @@ def _shared(file: _File, top: FileEntry) -> Shared:
         defaults.read(TABLES["defaults-of-file"])
         file.targets.take(defaults, "provider", "target")
     values, more = _default_test(file, top)
+    for default in more:
+        running = running.over(Running(threshold=default.number("threshold", low=0, high=1)))
     title, description = top.text("name", "dataset") or "", top.text("description") or ""
     return replace(
         file.shared,
