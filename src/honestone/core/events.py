@@ -170,9 +170,11 @@ class SuiteImprovementStarted(LoopStarted):
 
 @dataclass(frozen=True, slots=True)
 class RecordedCase:
-    """A case as it was when the run began, made only when it is needed: `runs` reads many, and needs none."""
+    """A case as it was when the run began, made only when it is needed: `runs` reads many, and needs none. `made_of`: the
+    case, where it is at hand."""
 
     plain: JsonObject
+    made_of: Case | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -180,7 +182,7 @@ class RecordedCase:
     ) -> RecordedCase:
         about = {"asked": asked, "answered": None if answered == case.input else answered}
         given = {name: value for name, value in about.items() if value is not None}
-        return cls({**case_to_plain(case), "rubric": rubric, "contract": contract, **given})
+        return cls({**case_to_plain(case), "rubric": rubric, "contract": contract, **given}, case)
 
     @property
     def id(self) -> str:
@@ -206,6 +208,8 @@ class RecordedCase:
         return None if "answered" not in self.plain else str(self.plain["answered"])
 
     def case(self, rubric: Rubric) -> Case:
+        if self.made_of is not None and self.made_of.rubric is rubric:
+            return self.made_of
         return case_from_plain(self.plain, rubric)
 
 

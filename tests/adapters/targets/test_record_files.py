@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from honestone.adapters.targets.record import RecordTarget
 from honestone.adapters.targets.record_files import read_record
+from honestone.core.artifact import digest_of
 from honestone.core.errors import FileError, UsageError
 from honestone.core.rubric import Criterion, Item, Rubric, slug
 from honestone.core.suite.case import Case
@@ -33,7 +34,7 @@ def read(folder: Path, document: Any, *cases: Case, name: str = "rec.json") -> d
     (folder / name).write_bytes(data)
     target = RecordTarget(folder / name, name=name)
     target.refuse(cases or (case("a"), case("b")))
-    return target.outputs
+    return dict(target.outputs)
 
 
 def texts(found: dict[tuple[str, int], Output]) -> dict[tuple[str, int], str]:
@@ -254,3 +255,53 @@ def test_names_of_a_promptfoo_row_stay_few(variables: dict[str, str], index: int
     if len(variables) == 1:
         (value,) = variables.values()
         assert f"test-{index + 1}/{slug(value, limit=24)}" in names
+
+
+ROWS = ({"id": "a", "output": "first"}, {"id": "b", "output": "second"})
+
+
+def test_json_lines_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
+    """A file of many outputs is not held in memory; one that is replaced meanwhile is still the one that was read."""
+    path = tmp_path / "rec.jsonl"
+    path.write_text("\n\n".join(json.dumps(row) for row in ROWS))
+    file = read_record(path, "rec.jsonl")
+    assert not isinstance(file.rows, list) and list(file.rows) == list(ROWS)
+    assert (file.rows[1], file.rows[0:2], file.place(1), file.end) == (
+        ROWS[1],
+        list(ROWS),
+        "rec.jsonl:3",
+        "rec.jsonl:3",
+    )
+    assert file.digest == digest_of(path.read_bytes())
+    other = tmp_path / "other"
+    other.write_text("something else")
+    other.replace(path)
+    assert list(file.rows) == list(ROWS)
+
+
+def test_a_row_that_changes_while_it_is_used_is_refused(tmp_path: Path) -> None:
+    """What is judged is what the run's digest stands for."""
+    path = tmp_path / "rec.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in ROWS))
+    file = read_record(path, "rec.jsonl")
+    path.write_text(path.read_text().replace("second", "secret"))
+    assert file.rows[0] == ROWS[0]
+    with pytest.raises(FileError, match=r"rec\.jsonl' was changed while it was used"):
+        file.rows[1]
+
+
+@pytest.mark.parametrize("damage", [b"\xff", b"\0"])
+def test_a_line_that_is_not_text_is_named(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / "rec.jsonl"
+    path.write_bytes(b"\n".join(json.dumps(row).encode() for row in ROWS) + b'\n{"id": "' + damage + b'"}')
+    with pytest.raises(UsageError, match="it is not UTF-8 text") as error:
+        read_record(path, "rec.jsonl")
+    assert error.value.place == "rec.jsonl:3"
+
+
+@pytest.mark.parametrize("row", ['{"id": "c", "output": "\\ud800"}', '{"id": "c", "output": "", "cost": NaN}'])
+def test_rows_that_python_alone_reads_are_read(tmp_path: Path, row: str) -> None:
+    """Half a surrogate pair; NaN, which other tools write."""
+    path = tmp_path / "rec.jsonl"
+    path.write_text("\n".join([*map(json.dumps, ROWS), row]))
+    assert read_record(path, "rec.jsonl").rows[2]["id"] == "c"

@@ -5,12 +5,12 @@ Strict: a case or attempt that is missing or there twice, or a row without outpu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from honestone.adapters.targets.record_files import SHAPE, RecordedOutput, RecordFile, read_record
+from honestone.adapters.targets.record_files import SHAPE, RecordedOutput, RecordFile, Where, read_record
 from honestone.adapters.targets.trace_parsing import Misread, told
 from honestone.core.errors import UsageError
 from honestone.core.json_value import listed, visible
@@ -36,6 +36,24 @@ def require_all(wanted: Sequence[Attempt], known: Mapping[Attempt, object], plac
         raise UsageError(f"no output is recorded for {named}{more}", place=place, hint=hint)
 
 
+class _Outputs(Mapping[Attempt, Output]):
+    """Outputs by attempt, each read from the file when it is asked for."""
+
+    def __init__(self, file: RecordFile, rows: Mapping[Attempt, Where]) -> None:
+        self._file = file
+        self._rows = rows
+
+    def __getitem__(self, key: Attempt) -> Output:
+        where = self._rows[key]
+        return _output(self._file.output(where), key[0], self._file, where)
+
+    def __iter__(self) -> Iterator[Attempt]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
 class RecordTarget(NothingToClose):
     """Reads the file when it is made. `outputs` are those of the cases that `refuse` was shown, `inputs` what these cases
     asked then and `made_by` who answered, as far as the file says so. `notes` speak of rows that are not used."""
@@ -43,7 +61,8 @@ class RecordTarget(NothingToClose):
     def __init__(self, path: Path, *, name: str | None = None) -> None:
         self._file: Final = read_record(path, name or str(path))
         self.identity: Final = {"kind": "record", "digest": self._file.digest}
-        self.outputs: dict[Attempt, Output] = {}
+        self._rows: Final[dict[Attempt, Where]] = {}
+        self.outputs: Final[Mapping[Attempt, Output]] = _Outputs(self._file, self._rows)
         self.inputs: dict[str, object] = {}
         self.made_by: tuple[str, ...] = ()
         self.notes: tuple[str, ...] = ()
@@ -56,22 +75,33 @@ class RecordTarget(NothingToClose):
     def refuse(self, cases: Sequence[Case]) -> None:
         """Every attempt at every case that is not skipped has one row. Raises UsageError that names what has not."""
         asked = {case.id: case for case in cases if case.skip is None}
-        rows: dict[Attempt, tuple[int, RecordedOutput]] = {}
+        rows: dict[Attempt, Where] = {}
+        unusable: list[UsageError] = []
         others: list[str] = []
-        for index, row in self._file.outputs():
+        makers: dict[str, None] = {}
+        self.inputs = {}
+        for where, row in self._file.outputs():
             id = next((name for name in row.names if name in asked), row.names[0])
             number = row.attempt or _next(id, rows, asked)
             if id not in asked or number > asked[id].attempts:
                 others.append(f"{id}{_attempt(number)}")
-            elif (id, number) in rows:
-                raise _doubled(self._file, (id, number), rows[id, number], (index, row))
-            else:
-                rows[id, number] = (index, row)
-        for key, (index, row) in rows.items():
-            self.outputs[key] = _output(row, key[0], self._file.place(index))
+                continue
+            if (id, number) in rows:
+                raise _doubled(self._file, (id, number), rows[id, number], (where, row))
+            rows[id, number] = where
+            try:
+                _output(row, id, self._file, where)
+            except UsageError as error:
+                unusable.append(error)
+            if row.input is not None:
+                self.inputs[id] = row.input
+            if row.made_by:
+                makers[row.made_by] = None
+        if unusable:
+            raise unusable[0]
         require_all(wanted_attempts(cases), rows, self._file.end)
-        self.inputs = {id: row.input for (id, _), (_, row) in rows.items() if row.input is not None}
-        self.made_by = tuple(dict.fromkeys(row.made_by for _, row in rows.values() if row.made_by))
+        self._rows.update(rows)
+        self.made_by = tuple(makers)
         self.notes = _note(others, self._file.name)
 
     async def run(self, task: Task) -> Output:
@@ -85,21 +115,21 @@ def _next(id: str, rows: Mapping[Attempt, object], asked: Mapping[str, Case]) ->
     return next((number for number in range(1, most + 1) if (id, number) not in rows), most)
 
 
-def _doubled(
-    file: RecordFile, key: Attempt, first: tuple[int, RecordedOutput], second: tuple[int, RecordedOutput]
-) -> UsageError:
+def _doubled(file: RecordFile, key: Attempt, first: Where, second: tuple[Where, RecordedOutput]) -> UsageError:
     line = file.place(first[0]).removeprefix(f"{file.name}:")
-    by = [one.made_by for _, one in (first, second)]
+    by = [one.made_by for one in (file.output(first), second[1])]
     makers = f", by {listed([str(one) for one in by])}" if by[0] != by[1] else ""
     hint = "keep the outputs of one of them" if makers else "keep one of the two rows"
     said = f"the output of case {_named(*key)} is recorded twice; first in line {line}{makers}"
-    return UsageError(said, place=file.place(second[0]), hint=hint)
+    return UsageError(said, place=file.place(second[0][0]), hint=hint)
 
 
-def _output(row: RecordedOutput, id: str, place: str) -> Output:
+def _output(row: RecordedOutput, id: str, file: RecordFile, where: Where) -> Output:
     if row.output is None:
         if row.error is None:
-            raise UsageError(f"the row of case `{visible(id, 80)}` has no `output`", place=place, hint=SHAPE)
+            raise UsageError(
+                f"the row of case `{visible(id, 80)}` has no `output`", place=file.place(where[0]), hint=SHAPE
+            )
         return Output(text="", error=visible(row.error), duration_ms=_took(row))
     try:
         output = told(
@@ -107,7 +137,7 @@ def _output(row: RecordedOutput, id: str, place: str) -> Output:
         )
     except Misread as why:
         raise UsageError(
-            f"the row of case `{visible(id, 80)}` cannot be used: {why}", place=place, hint=SHAPE
+            f"the row of case `{visible(id, 80)}` cannot be used: {why}", place=file.place(where[0]), hint=SHAPE
         ) from None
     traced = output.trace.duration_ms if output.trace is not None else None
     return replace(output, duration_ms=_took(row) or traced or 0, diff=row.diff)

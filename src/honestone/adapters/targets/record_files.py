@@ -6,16 +6,23 @@ files; Inspect's logs (.json and .eval). Each row is known by what it holds, nev
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
+import os
 import re
 import zipfile
+import zlib
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, overload
+from weakref import finalize
+
+import msgspec
 
 from honestone.core.artifact import as_text, digest_of
 from honestone.core.errors import FileError, UsageError
@@ -45,6 +52,10 @@ class RecordedOutput:
     made_by: str | None = None
 
 
+Where: TypeAlias = tuple[int, int]
+"""The index of a row, and which of the row's outputs."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RecordFile:
     """`rows` are what the file holds, in its order; `place` says where one is. `about` is what it says of all of them."""
@@ -67,14 +78,18 @@ class RecordFile:
         """Its last row, after which what is missing would be."""
         return self.place(-1) if self.rows else f"{self.name}:1"
 
-    def outputs(self) -> Iterator[tuple[int, RecordedOutput]]:
-        """Every output with the index of its row. Raises UsageError for a row that is not one."""
+    def output(self, where: Where) -> RecordedOutput:
+        index, number = where
+        return next(islice(_outputs_of(self.rows[index]), number, None))
+
+    def outputs(self) -> Iterator[tuple[Where, RecordedOutput]]:
+        """Every output with its place. Raises UsageError for a row that is not one."""
         for index, row in enumerate(self.rows):
             if not isinstance(row, dict):
                 raise UsageError("this row is not a JSON object", place=self.place(index), hint=SHAPE)
             try:
-                for one in _outputs_of(row):
-                    yield index, one
+                for number, one in enumerate(_outputs_of(row)):
+                    yield (index, number), one
             except _NotARow as why:
                 raise UsageError(str(why), place=self.place(index), hint=SHAPE) from None
 
@@ -85,6 +100,9 @@ class _NotARow(Exception):
 
 def read_record(path: Path, name: str) -> RecordFile:
     """Raises FileError for what cannot be read, UsageError with the line for what is not JSON."""
+    lines = _FileLines.of(path, name)
+    if lines is not None:
+        return RecordFile(name=name, digest=lines.digest, rows=lines, places=lambda: lines.numbers, about={})
     data = _read(path, name)
     digest = digest_of(data)
     if data.startswith(b"PK\x03\x04"):
@@ -100,9 +118,9 @@ def read_record(path: Path, name: str) -> RecordFile:
             return RecordFile(
                 name=name, digest=digest, rows=rows, places=partial(_line_numbers, text, steps), about=about
             )
-    lines = list(_lines(text, name))
-    numbers = [str(number) for number, _ in lines]
-    return RecordFile(name=name, digest=digest, rows=[row for _, row in lines], places=lambda: numbers, about={})
+    found = list(_lines(text, name))
+    numbers = [str(number) for number, _ in found]
+    return RecordFile(name=name, digest=digest, rows=[row for _, row in found], places=lambda: numbers, about={})
 
 
 def _read(path: Path, name: str) -> bytes:
@@ -134,6 +152,73 @@ def _archive(data: bytes, name: str, digest: str) -> RecordFile:
     return RecordFile(name=name, digest=digest, rows=rows, places=lambda: members, about=about)
 
 
+def _text_of(line: bytes) -> str:
+    """Raises ValueError where it is not text."""
+    text = as_text(line)
+    if text is None:
+        raise ValueError("it is not UTF-8 text")
+    return text
+
+
+class _FileLines(Sequence[Any]):
+    """The rows of a file of JSON lines, each read when it is asked for, so that what was recorded is not held in memory.
+    Raises FileError for a row that is not the one that was there at first."""
+
+    def __init__(self, name: str, handle: int) -> None:
+        """Raises UsageError for a line that is not JSON, UnicodeError for one that is not text."""
+        finalize(self, os.close, handle)
+        self._name = name
+        self._handle = handle
+        self._rows = array("Q")
+        digest, at = hashlib.sha256(), 0
+        with open(handle, "rb", closefd=False) as file:
+            for number, line in enumerate(file, 1):
+                digest.update(line)
+                if not line.isspace():
+                    _row(line, name, number)
+                    self._rows.extend((at, len(line), zlib.crc32(line), number))
+                at += len(line)
+        self.digest = f"sha256:{digest.hexdigest()}"
+
+    @classmethod
+    def of(cls, path: Path, name: str) -> _FileLines | None:
+        """None where it is not a plain file whose first two rows are each a JSON value in a line."""
+        try:
+            if not path.is_file() or path.stat().st_size > MAX_BYTES:
+                return None
+            with path.open("rb") as file:
+                first = list(islice((line for line in file if line.strip()), 2))
+            if len([json.loads(_text_of(line)) for line in first]) == 2:
+                return cls(name, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        except (OSError, ValueError, RecursionError):  # whoever reads it as a whole says what is wrong
+            pass
+        return None
+
+    @property
+    def numbers(self) -> list[str]:
+        return [str(number) for number in self._rows[3::4]]
+
+    def __len__(self) -> int:
+        return len(self._rows) // 4
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        at, length, crc, number = self._rows[4 * index : 4 * index + 4]
+        line = os.pread(self._handle, length, at)
+        if zlib.crc32(line) != crc:
+            raise FileError(f"the record {self._name!r} was changed while it was used", place=f"{self._name}:{number}")
+        return _row(line, self._name, number)
+
+
 def _whole(text: str) -> object:
     """The text as one JSON value; None where it is not one."""
     try:
@@ -145,15 +230,22 @@ def _whole(text: str) -> object:
 def _lines(text: str, name: str) -> Iterator[tuple[int, object]]:
     """Each line that holds something, with its number."""
     for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            yield number, json.loads(line)
-        except (ValueError, RecursionError) as error:
-            why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-            raise UsageError(
-                f"this line is not JSON: {visible(why.lower())}", place=f"{name}:{number}", hint=SHAPE
-            ) from None
+        if line.strip():
+            yield number, _row(line, name, number)
+
+
+def _row(line: str | bytes, name: str, number: int) -> object:
+    try:
+        return msgspec.json.decode(line)
+    except (msgspec.DecodeError, ValueError, RecursionError):  # Python takes some more: NaN, half a surrogate pair
+        pass
+    try:
+        return json.loads(line if isinstance(line, str) else _text_of(line))
+    except (ValueError, RecursionError) as error:
+        why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        raise UsageError(
+            f"this line is not JSON: {visible(why[:1].lower() + why[1:])}", place=f"{name}:{number}", hint=SHAPE
+        ) from None
 
 
 def _at(value: object, steps: Sequence[str]) -> object:

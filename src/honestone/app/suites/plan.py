@@ -565,7 +565,8 @@ def _with_options(source: SuiteSource, request: SuiteRequest) -> tuple[Case, ...
     cases = []
     for case in source.suite.cases:
         rubric = with_bars(case.rubric, threshold=judging.threshold, floor=judging.floor, quorum=judging.quorum)
-        case = replace(case, rubric=rubric, attempts=attempts or case.attempts)
+        if rubric is not case.rubric or attempts:
+            case = replace(case, rubric=rubric, attempts=attempts or case.attempts)
         if source.dialect.startswith("task-suite"):
             case = replace(case, attempt_rule=AttemptRule.PASS_AT_K, stops_at_pass=True)
         if request.attempt_rule is not None:

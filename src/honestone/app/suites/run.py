@@ -580,7 +580,7 @@ class SuiteResult(DocumentResult):
     heads = ("case", "status", "score", "output", "reason")
     record: SuiteRecord
     noise: Mapping[str, KnownNoiseDoc] = field(default_factory=dict)
-    log: CaseLog | None = None
+    _log: CaseLog | None = None
 
     @property
     def verdict(self) -> str:
@@ -612,7 +612,7 @@ class SuiteResult(DocumentResult):
     @property
     def streamed(self) -> SuiteReport:
         """`honestone.report/1`, its cases one at a time."""
-        return suite_report(self.record, self.noise, self.log)
+        return suite_report(self.record, self.noise, self._log)
 
     @cached_property
     def report(self) -> SuiteReportDoc:
@@ -635,7 +635,7 @@ def run_suite(plan: SuitePlan, observer: Observer) -> SuiteResult:
     with plan.workspace.open_store() as store:
         record = _run_to_end(plan, store, observer)
         noise = noise_of_cases(store, record.started)
-        return SuiteResult(record=record, noise=noise, log=lambda: _log_of(plan.workspace, record.run or ""))
+        return SuiteResult(record=record, noise=noise, _log=lambda: _log_of(plan.workspace, record.run or ""))
 
 
 @contextmanager
@@ -672,7 +672,7 @@ def judge_again(plans: Mapping[str, SuitePlan], store: Store) -> list[str]:
     the same. `plans` are by column; a run without columns has an empty name."""
     plan = next(iter(plans.values()))
     if plan.request.judge_again is None or any(
-        one.target is None or one.is_repeatable or one.is_mock for one in plans.values()
+        one.target is None or one.is_repeatable or one.is_recorded or one.is_mock for one in plans.values()
     ):
         return []
     starts = last_starts(store, plan.suite_name)
