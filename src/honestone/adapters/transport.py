@@ -340,9 +340,9 @@ def failure_of(answer: Answer, endpoint: Endpoint, *, model: str, variable: str,
         return CallFailed(
             f"{where} redirects to {target}; redirects are not followed, so set `base_url` to where it leads"
         )
-    told = _known_trouble(said, words, status, variable or where, model)
-    if told is not None:
-        return told
+    known = _known_trouble(said, words, status, variable or where, model)
+    if known is not None:
+        return known
     if status in (401, 403) or (status == 400 and said.is_about_the_key):
         if variable:
             return CallFailed(f"{variable} was refused ({status}): {words}")

@@ -38,6 +38,11 @@ from honestone.formats.nodes import MapKey, scalar
 from honestone.formats.reader import FileReading, value_at
 from honestone.formats.reader import Steps as FilePath
 
+DRAFT_LINE: Final = "# A draft from "
+"""How the first line of a drafted file begins. While it is there, the file is called a draft."""
+
+DRAFT_NOTE: Final = "this is a draft: read what was taken for what, then delete its first line"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricSource:
@@ -77,7 +82,12 @@ def _read(text: str, name: str, path: Path | None) -> RubricSource:
         raise
     reading = RubricReading(marked)
     rubric = reading.rubric()
-    return RubricSource(rubric=rubric, path=path, marked=marked, notes=tuple(reading.notes))
+    return RubricSource(rubric=rubric, path=path, marked=marked, notes=notes_on(text, reading))
+
+
+def notes_on(text: str, reading: RubricReading) -> tuple[str, ...]:
+    is_draft = text.removeprefix("\ufeff").startswith(DRAFT_LINE)
+    return (*((DRAFT_NOTE,) if is_draft else ()), *reading.notes)
 
 
 # ---------------------------------------------------------------------------------------------------- values

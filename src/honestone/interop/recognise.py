@@ -16,7 +16,7 @@ from honestone.formats.document import Document
 from honestone.formats.fields import near
 from honestone.formats.project import reading_for
 from honestone.formats.reader import words
-from honestone.formats.rubric_file import RubricReading, RubricSource, read_rubric
+from honestone.formats.rubric_file import RubricReading, RubricSource, notes_on, read_rubric
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.interop.reader import Reader
 
@@ -233,7 +233,9 @@ def read_rubric_document(document: Document) -> RubricSource | ForeignRubric:
 
 def _native(document: Document) -> RubricSource:
     reading = RubricReading(document.marked)
-    return RubricSource(rubric=reading.rubric(), path=None, marked=document.marked, notes=tuple(reading.notes))
+    return RubricSource(
+        rubric=reading.rubric(), path=None, marked=document.marked, notes=notes_on(document.text, reading)
+    )
 
 
 def _places(source: SuiteSource) -> Iterator[str]:

@@ -167,5 +167,10 @@ def _absent_judges(case: CaseDoc) -> list[Miss]:
         return []
     absent = [one for one in case.judges if one.is_absent]
     return [
-        Miss(glyph="warn", requirement=f"{line(one.id)} {one.state}", evidence=line(one.reason or "")) for one in absent
+        Miss(
+            glyph="warn",
+            requirement=f"{line(one.id)} {one.state}",
+            evidence=line("; ".join(filter(None, (one.reason, one.hint or None)))),
+        )
+        for one in absent
     ]

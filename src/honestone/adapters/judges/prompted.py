@@ -11,7 +11,7 @@ from honestone.core.ballot import AskedCriterion, Question
 from honestone.core.images import images_to_send
 from honestone.core.packing import Budget, pack, room_for_text, too_big, what_to_do
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
-from honestone.core.reading.stops import Stop, stop_of
+from honestone.core.reading.stops import StoppedReply, stop_of
 from honestone.core.rubric import Item, Key
 from honestone.ports import REASKS, CallFailed, HasCapacity, Image, Model, Prompt, Reading, Reply, Request
 from honestone.prompts.filling import CANARY, LAYOUT, judge_prompt, load_template, sent_schema
@@ -154,7 +154,7 @@ class PromptedJudge:
         steered = TAMPERED if control is not None and control.answer is True else None
         return reading_of(found, request, steered, self._stop(reply))
 
-    def _stop(self, reply: Reply) -> Stop | None:
+    def _stop(self, reply: Reply) -> StoppedReply | None:
         written = reply.usage.output_tokens or 0
         # An agent CLI has no limit of ours to raise.
         table = self.id if "api" in self.model.identity else None
@@ -183,7 +183,7 @@ _numbered: dict[int | None, tuple[Mapping[int, Key], tuple[AskedCriterion, ...],
 """The latest by the number of the control item: case after case asks the same rubric."""
 
 
-def reading_of(found: ReplyReading, request: Request, steered: str | None, stop: Stop | None) -> Reading:
+def reading_of(found: ReplyReading, request: Request, steered: str | None, stop: StoppedReply | None) -> Reading:
     """What was read by number, by key. `steered` says why all of it is void: the control item was answered wrongly.
     `stop`: what ended the reply early, which is the reason where nothing could be read."""
     if steered is not None:

@@ -22,9 +22,11 @@ from honestone.core.authoring.suite_lint import FEWEST, MOST
 from honestone.core.errors import UsageError
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import Suite
+from honestone.formats.drafts.cases import TABLES, suite_from_table
 from honestone.system.files import printable
 
 if TYPE_CHECKING:
+    from honestone.formats.drafts.found import TakenPart
     from honestone.ports import Model
 
 FORMATS: Final = ("task-suite", "honestone")
@@ -54,6 +56,7 @@ class DraftedSuite:
     source: str
     to_check: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    taken: tuple[TakenPart, ...] = ()
 
     def text(self, output: Path | None) -> str:
         """The file, which reads back without an error. `output` is where it will be written."""
@@ -96,6 +99,7 @@ class DraftedSuite:
             ],
             "to_check": list(self.to_check),
             "notes": list(self.notes),
+            **({"taken": [one.to_plain() for one in self.taken]} if self.taken else {}),
         }
 
 
@@ -105,7 +109,23 @@ def draft_tasks(workspace: Workspace, request: SuiteDraftRequest) -> DraftedSuit
         return _from_sessions(workspace, request, request.sessions)
     if request.skill is None:
         raise UsageError("name a skill (--from) or sessions (--from-transcripts)")
+    if request.skill.suffix.lower() in TABLES:
+        return _from_table(workspace, request, request.skill)
     return _from_skill(workspace, request, request.skill)
+
+
+def _from_table(workspace: Workspace, request: SuiteDraftRequest, path: Path) -> DraftedSuite:
+    if request.form == "task-suite" or request.model is not None:
+        raise UsageError("a table becomes a suite of ours, without a model", hint="leave --format and --judge out")
+    found = suite_from_table(workspace.path(path), most=request.most)
+    return DraftedSuite(
+        suite=found.suite,
+        form="honestone",
+        source=printable(path),
+        to_check=found.to_check,
+        notes=found.notes,
+        taken=found.taken,
+    )
 
 
 # ---------------------------------------------------------------------------------------------------- from a skill

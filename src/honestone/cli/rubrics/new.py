@@ -42,18 +42,33 @@ OUTPUT: Final = Path("rubric.yaml")
     help="The model that drafts the items; `none` drafts from your words and templates.",
 )
 @click.option("--template", metavar="NAME", help="Write this template as it is.")
+@click.option(
+    "--from",
+    "source",
+    type=shared.PATH,
+    metavar="FILE",
+    help="Draft from a file: a grading sheet (.csv), Markdown or text, YAML or JSON of any shape.",
+)
 @click.option("--list-templates", is_flag=True, help="List the templates.")
 @click.option("-o", "--output", type=shared.PATH, default=OUTPUT, show_default=True, metavar="FILE")
 @click.option("--force", is_flag=True, help="Write over the output.")
 @click.option("-y", "--yes", is_flag=True, help="Ask nothing, accept the draft and write it.")
 @shared.json_option
 def new(
-    template: str | None, list_templates: bool, force: bool, yes: bool, as_json: bool, about: str | None, **said: Any
+    template: str | None,
+    source: Path | None,
+    list_templates: bool,
+    force: bool,
+    yes: bool,
+    as_json: bool,
+    about: str | None,
+    **said: Any,
 ) -> int:
     """Make a rubric out of what matters to you.
 
     At a terminal it asks: what is judged and what matters, then shows a draft to change until you accept it, then the
     bars. Ctrl-C keeps every answer. Without a terminal say it by flags; --json without --yes shows the draft alone.
+    With --from the criteria, weights, items and levels are those of the file, and what was taken for what is listed.
     """
     from honestone.app.rubrics.new import NewRubricRequest
 
@@ -62,6 +77,8 @@ def new(
     request = NewRubricRequest(about=about or "", **said)
     if template is not None:
         return _write_template(template, request, force=force, as_json=as_json)
+    if source is not None:
+        return _from_file(source, request, yes=yes, force=force, as_json=as_json)
     refuse_overwriting(request.output, force, example="rubric.yaml")
     request.answers()  # what cannot be read is refused before anything is asked
     if yes or as_json or not sys.stdin.isatty():
@@ -111,6 +128,38 @@ def _write_template(name: str, request: NewRubricRequest, *, force: bool, as_jso
         write(dump({"schema": "honestone.rubric-new/1", "template": name, "written": str(request.output)}) + "\n")
     else:
         _print_next(request.output)
+    return 0
+
+
+def _from_file(source: Path, request: NewRubricRequest, *, yes: bool, force: bool, as_json: bool) -> int:
+    """Without --yes the draft is shown alone."""
+    from honestone.app.rubrics.new import points_bar
+    from honestone.cli.terminal import here
+    from honestone.formats.drafts.rubrics import rubric_from_file
+    from honestone.system.drawing import clean
+
+    if request.criteria or request.items or request.anchors or request.weights or request.judge:
+        raise UsageError(
+            "the criteria are those of the file, so nothing can be added to them by flags",
+            hint="--about, --threshold and --floor go with --from; edit the draft for the rest",
+        )
+    threshold, floor = points_bar("--threshold", request.threshold), points_bar("--floor", request.floor)
+    made = rubric_from_file(here().path(source), title=request.about, threshold=threshold, floor=floor)
+    if yes:
+        write_new(request.output, made.text, force, example="rubric.yaml")
+    if as_json:
+        document = {
+            "schema": "honestone.rubric-new/1",
+            "source": made.source,
+            "written": str(request.output) if yes else None,
+        }
+        write(dump({**document, "taken": [one.to_plain() for one in made.taken], "rubric": made.text}) + "\n")
+        return 0
+    if not yes:
+        write(made.text)
+        return 0
+    write("".join(f"{clean(one.place)}: {clean(one.words)}\n" for one in made.taken) + "\n")
+    _print_next(request.output)
     return 0
 
 

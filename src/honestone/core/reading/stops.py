@@ -16,7 +16,7 @@ LEAST_RAISE: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
+class StoppedReply:
     """`again`: how often asking again may help."""
 
     reason: str
@@ -24,18 +24,22 @@ class Stop:
     again: int
 
 
-def stop_of(stop: str, text: str, *, cut: bool, table: str | None, written: int) -> Stop | None:
+def stop_of(stop: str, text: str, *, cut: bool, table: str | None, written: int) -> StoppedReply | None:
     """What the server's word for the end of a reply means; None where it ended by itself. `written` in tokens.
 
     `table`: the judge's name in settings, where its replies have a limit that can be raised.
     """
     if stop.casefold() in _FILTERS:
-        return Stop(reason=f"content filter: the server withheld the reply ({stop})", hint=ANOTHER_JUDGE, again=0)
+        return StoppedReply(
+            reason=f"content filter: the server withheld the reply ({stop})", hint=ANOTHER_JUDGE, again=0
+        )
     if stop == "refusal":
         words = " ".join(text.split())
-        return Stop(reason=f"it refused: {words[:200]!r}" if words else "it refused", hint=ANOTHER_JUDGE, again=0)
+        return StoppedReply(
+            reason=f"it refused: {words[:200]!r}" if words else "it refused", hint=ANOTHER_JUDGE, again=0
+        )
     if cut:
-        return Stop(reason="the reply was cut at its length limit", hint=_write_more(table, written), again=1)
+        return StoppedReply(reason="the reply was cut at its length limit", hint=_write_more(table, written), again=1)
     return None
 
 

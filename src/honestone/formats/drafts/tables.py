@@ -1,0 +1,93 @@
+"""Criteria in a table: a grading sheet, a table in a text. Rows are criteria; columns say what they are by their headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from honestone.formats.drafts.found import LEFT_OUT, FoundCriterion, Notes, has_role, number_in
+
+Row: TypeAlias = tuple[str, Mapping[str, str]]
+"""The place of a row, and its cells by column."""
+
+_NUMBER = r"(\d{1,4}(?:\.\d{1,3})?)\s*(?:points?|pts?\.?|marks?|점)?"
+_LEVEL: Final = re.compile(
+    rf"(?:(?:level|score|grade|rating|stufe|nivel)?\s*{_NUMBER}|(.*\S)\s*[(\[]\s*{_NUMBER}\s*[)\]]"
+    rf"|{_NUMBER}\s*[-–—:=.)]\s*(\D.*)|(.*\D)\s*[-–—:=]\s*{_NUMBER})",
+    re.IGNORECASE,
+)
+"""A heading that is a level of a scale: `4`, `Excellent (4)`, `4 - Excellent`, `Excellent: 4`."""
+
+
+def criteria_in(rows: Sequence[Row], header: Sequence[str], place: str, notes: Notes) -> list[FoundCriterion]:
+    """The criteria of a table; none where its headings do not say that it holds some."""
+    columns = [column for column in header if column.strip()]
+    levels = {column: level for column in columns if (level := _level(column)) is not None}
+    levels = levels if len(set(levels.values())) >= 2 and len(set(levels.values())) == len(levels) else {}
+    rest = [column for column in columns if column not in levels]
+    weight = next((column for column in rest if has_role(column, "weight") or "%" in column), None)
+    name = next((column for column in rest if has_role(column, "name") and column != weight), None)
+    texts = [column for column in rest if has_role(column, "text") and column not in (name, weight)]
+    if name is None and (levels or (weight and texts)):
+        weak = (column for column in rest if has_role(column, "weak") and column not in (weight, *texts[1:]))
+        name = next(weak, rest[0] if levels and rest and rest[0] not in (weight, *texts) else None)
+    if name is None or (name and len(columns) < 2 and not rows):
+        return []
+    found = [one for at, row in rows if (one := _criterion(at, row, name, weight, texts, levels)) is not None]
+    if not found:
+        return []
+    roles = {name: "criterion", **dict.fromkeys(texts, "requirement"), **({weight: "weight"} if weight else {})}
+    roles |= {column: f"level {_shown(level)}" for column, level in levels.items()}
+    for column in columns:
+        notes.take(column, roles.get(column, LEFT_OUT), place)
+    return found
+
+
+def _criterion(
+    place: str,
+    row: Mapping[str, str],
+    name: str,
+    weight: str | None,
+    texts: Sequence[str],
+    levels: Mapping[str, Fraction],
+) -> FoundCriterion | None:
+    said = plain(row.get(name, ""))
+    # A last row that adds the points up is not a criterion.
+    if not said or re.fullmatch(r"(?:grand |sub)?total(?: points| score)?|sum|summe|합계|총점", said, re.IGNORECASE):
+        return None
+    words = {level: _with_label(column, plain(row.get(column, ""))) for column, level in levels.items()}
+    return FoundCriterion(
+        name=said,
+        place=place,
+        text=". ".join(text.rstrip(".") for column in texts if (text := plain(row.get(column, "")))),
+        weight=None if weight is None else number_in(row.get(weight, "")),
+        levels={level: text for level, text in words.items() if text},
+    )
+
+
+def plain(cell: str) -> str:
+    """The words of a cell without Markdown's marks and HTML's line breaks."""
+    cell = re.sub(r"<br\s*/?>", " ", cell, flags=re.IGNORECASE)
+    cell = re.sub(r"\*\*|__|`|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w)", "", cell)
+    return " ".join(cell.replace("\\|", "|").split())
+
+
+def _level(column: str) -> Fraction | None:
+    if has_role(column, "weight"):
+        return None
+    match = _LEVEL.fullmatch(plain(column))
+    written = next((group for group in (match[1], match[3], match[4], match[7]) if group), None) if match else None
+    return None if written is None else Fraction(written)
+
+
+def _with_label(column: str, text: str) -> str:
+    """A level's words after its name, where the heading gives it one: `Excellent: bold and clear`."""
+    match = _LEVEL.fullmatch(plain(column))
+    label = (match[2] or match[5] or match[6] or "") if match else ""
+    return f"{label.strip(' -–—:=')}: {text}" if label and text else text
+
+
+def _shown(level: Fraction) -> str:
+    return f"{float(level):g}"
