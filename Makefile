@@ -6,7 +6,7 @@ RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo test attack test-deep test-all test-clis test-pages lint format docs bench bench-api bench-improve bench-panel bench-python bench-suites oracles acceptance acceptance-slow clean
+.PHONY: help setup demo test attack test-deep test-all test-clis test-pages lint format docs pictures bench bench-api bench-improve bench-panel bench-python bench-suites oracles acceptance acceptance-slow clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -66,6 +66,9 @@ format: $(READY) ## put the code into the common form
 docs: $(READY) ## write the generated pages again
 	$(BIN)/python tools/docs.py
 	$(BIN)/python tools/plugin.py
+
+pictures: $(READY) ## take the pictures of docs/view.md again, in a headless Chromium
+	$(BIN)/python tools/pictures.py
 
 bench: $(READY) ## speed, as ratios in one run
 	$(BIN)/python bench/speed.py
