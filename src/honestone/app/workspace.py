@@ -13,6 +13,7 @@ from honestone.core.errors import StoreError, UsageError
 from honestone.formats.settings import Settings, find_settings
 
 if TYPE_CHECKING:
+    from honestone.adapters.people.browser import BrowserPerson
     from honestone.adapters.people.form import TerminalPerson
     from honestone.ports import Store
 
@@ -48,7 +49,7 @@ class Workspace:
     """`folder` is where relative paths and commands start (absolute); `store` is the folder of the store.
 
     `named` is the folder as the door named it: empty for the current one, where paths keep the form they were given in.
-    `person` makes whoever sits at the terminal, from the folder of unfinished forms; None without a terminal. `bounds`
+    `person` makes whoever sits at the terminal or a browser, from the folder of unfinished forms; None without a terminal. `bounds`
     are None for a person's own commands: those may use every path and program.
     """
 
@@ -56,7 +57,7 @@ class Workspace:
     settings: Settings
     store: Path
     named: Path = Path()
-    person: Callable[[Path], TerminalPerson] | None = None
+    person: Callable[[Path], TerminalPerson | BrowserPerson] | None = None
     bounds: Bounds | None = None
 
     @classmethod
@@ -65,7 +66,7 @@ class Workspace:
         folder: Path,
         *,
         store: Path | None = None,
-        person: Callable[[Path], TerminalPerson] | None = None,
+        person: Callable[[Path], TerminalPerson | BrowserPerson] | None = None,
         bounds: Bounds | None = None,
     ) -> Workspace:
         """The settings that hold in a folder, and its store: `.honestone/` next to the nearest settings file, else in
@@ -106,7 +107,7 @@ class Workspace:
         return (self.store, self.folder if self.settings.folder is None else self.settings.folder)
 
     @property
-    def ask_person(self) -> Callable[[], TerminalPerson] | None:
+    def ask_person(self) -> Callable[[], TerminalPerson | BrowserPerson] | None:
         """Makes the person at the terminal, where there is one."""
         make = self.person
         return None if make is None else lambda: make(self.store / "drafts")

@@ -1,12 +1,15 @@
-"""The address of pages that this command serves: printed, and opened in the browser."""
+"""Pages that a command serves: the address, printed and opened in the browser, and a person who is asked there."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TextIO
 
-from honestone.cli.terminal import dump_line
+from honestone.cli.options import browser_options, refuse_without_browser
+from honestone.cli.terminal import PERSON, dump_line, here
 
 if TYPE_CHECKING:
     from honestone.app.workspace import Workspace
@@ -34,3 +37,29 @@ def announce(address: Address, workspace: Workspace, out: TextIO, *, as_json: bo
 def _has_screen() -> bool:
     """Whether there is a screen for a browser: one for terminals would take this terminal."""
     return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+
+
+def asks_people(command: Callable[..., int]) -> Callable[..., int]:
+    """A command with --browser, which asks the judge and worker `human` there instead of at the terminal."""
+
+    @browser_options
+    @wraps(command)
+    def asking(*args: Any, browser: bool, port: int | None, no_open: bool, **options: Any) -> int:
+        if not browser:
+            refuse_without_browser(port, no_open)
+            return command(*args, **options)
+        from honestone.view.judging import person_in_browser
+
+        workspace = here()
+
+        def said(address: Address) -> None:
+            announce(address, workspace, sys.stderr, as_json=True, opens=not no_open)
+
+        with person_in_browser(port, said) as person:
+            set_before = PERSON.set(person)
+            try:
+                return command(*args, **options)
+            finally:
+                PERSON.reset(set_before)
+
+    return asking

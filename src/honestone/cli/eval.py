@@ -11,6 +11,7 @@ import click
 
 from honestone.app.evaluate import EvaluateRequest, evaluate
 from honestone.cli import options as shared
+from honestone.cli.browser import asks_people
 from honestone.cli.helping import Grouped
 from honestone.cli.runs import refuse_other_formats
 from honestone.cli.suites.options import SUITE_FORMATS, take_suite_request
@@ -41,6 +42,7 @@ from honestone.core.scorecard import Outcome
 @click.option("-f", "--format", "form", type=click.Choice(SUITE_FORMATS), default="text", show_default=True)
 @shared.json_option
 @shared.quiet_option
+@asks_people
 def eval_(
     artifacts: tuple[str, ...],
     rubric: Path | None,

@@ -10,6 +10,7 @@ from honestone.app.improve import improve as improve_artifact
 from honestone.app.loop import ImprovementRequest
 from honestone.app.records import open_run
 from honestone.cli import options as shared
+from honestone.cli.browser import asks_people
 from honestone.cli.helping import Grouped
 from honestone.cli.options import loop_options
 from honestone.cli.terminal import FORMATS, Progress, here, render_improvement, write, write_page
@@ -61,6 +62,7 @@ from honestone.system.drawing import style_for
 @click.option("-f", "--format", "form", type=click.Choice([*FORMATS, "html"]), default="text", show_default=True)
 @shared.json_option
 @shared.quiet_option
+@asks_people
 def improve(form: str, as_json: bool, quiet: bool, **options: Any) -> int:
     """Improve a file or folder one criterion at a time until its rubric's gate is met, or a skill or prompt until the
     tasks of a suite pass.

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.spinner import Spinner
 
+    from honestone.adapters.people.browser import BrowserPerson
+    from honestone.adapters.people.form import TerminalPerson
     from honestone.app.evaluate import Evaluated
     from honestone.core.events import Event
     from honestone.report.documents.improvement import ImprovementDoc
@@ -408,6 +411,12 @@ def _elapsed(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+PERSON: Final[ContextVar[Callable[[Path], TerminalPerson | BrowserPerson]]] = ContextVar(
+    "person", default=terminal_person
+)
+"""Who is asked where a judge or worker is called `human`."""
+
+
 def here() -> Workspace:
     """Raises SettingsError for settings that cannot be read."""
-    return Workspace.at(Path(), person=terminal_person)
+    return Workspace.at(Path(), person=PERSON.get())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from honestone.core.artifact import Version
 from honestone.core.ballot import NOT_APPLICABLE, Answer
@@ -149,3 +149,21 @@ def end_html(
         differences=differences,
         is_settling=is_settling,
     )
+
+
+def sheet_end_html(rows: Sequence[tuple[str, str]], of: int, *, sheet: str) -> str:
+    """A judge's sheet that is complete: (item, answer) of each."""
+    return draw_page("label_sheet.html.j2", served="judge", rows=rows, at=of, of=of, sheet=sheet)
+
+
+def edit_html(brief: str, text: str | None, place: str, *, sheet: str) -> str:
+    """What a worker is asked to do; `text` is None where only an editor of the person's can change it."""
+    shown = None if text is None else exact_markup(text) if exact_markup(text) == escape(text) else None
+    return draw_page(
+        "label_edit.html.j2", served="judge", brief=brief, text=shown, place=place, at=0, of=1, sheet=sheet
+    )
+
+
+def waiting_html() -> str:
+    """Nothing is asked at the moment."""
+    return draw_page("label_waiting.html.j2", served="judge", at=0, of=0, sheet="")

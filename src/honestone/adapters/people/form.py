@@ -187,8 +187,7 @@ def _answer(sheet: Sheet, key: str) -> None:
         return
     said, item = sheet.said[sheet.at], sheet.item
     if key == "s":
-        said.answer, said.skipped = None, True
-        _go(sheet, sheet.at + 1)
+        say(sheet, sheet.at, None, said.evidence, said.suggestion)
     elif key == "x" and item.may_not_apply:
         _set(sheet, NOT_APPLICABLE)
     elif key in _ANSWERS and item.anchors is None:
@@ -213,8 +212,13 @@ def _what_else(item: Item, key: str) -> str:
 
 def _set(sheet: Sheet, answer: Answer) -> None:
     said = sheet.said[sheet.at]
-    said.answer, said.skipped = answer, False
-    _go(sheet, sheet.at + 1)
+    say(sheet, sheet.at, answer, said.evidence, said.suggestion)
+
+
+def say(sheet: Sheet, place: int, answer: Answer | None, evidence: str, suggestion: str) -> None:
+    """Answer the item at a place, which has no problem, or skip it with None; the next item is shown."""
+    sheet.said[place] = ItemAnswer(answer=answer, skipped=answer is None, evidence=evidence, suggestion=suggestion)
+    _go(sheet, place + 1)
 
 
 def _type(sheet: Sheet, key: Press) -> None:
@@ -493,7 +497,7 @@ class TerminalPerson:
         async with _one_at_a_time():
             sheet = new_sheet(question)
             draft = self.kept / f"{key}.json"
-            restore(sheet, _read_json(draft))
+            restore(sheet, read_draft(draft))
             view = View(name=name, path=question.artifact.path, input=question.input)
             try:
                 with others_held_back(), Terminal() as terminal:
@@ -553,7 +557,8 @@ async def _put_off(words: str) -> None:
     raise CallFailed("the person put it off: the same command continues where it was left")
 
 
-def _read_json(path: Path) -> object:
+def read_draft(path: Path) -> object:
+    """What is kept of a form; None where nothing can be read."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
