@@ -109,7 +109,8 @@ def test_one_artifact_is_watched_judge_by_judge(watched: Watched) -> None:
         "eval", "note.md", "--rubric", "rubric.yaml", *(part for one in judges for part in ("--judge", one))
     )
     until(lambda: watched.judges() == {"first.py": "asked", "second.py": "asked", "third.py": "asked"}, "all are asked")
-    assert watched.state() == "running" and (watched.figure("done"), watched.figure("total")) == ("0", "1")
+    until(lambda: watched.state() == "running", "it is alive")
+    assert (watched.figure("done"), watched.figure("total")) == ("0", "1")
     assert "Nothing of this run is judged yet" in watched.page() and 'data-hs="verdict"' not in watched.page()
     watched.open("second")
     until(lambda: watched.judges().get("second.py") == "answered", "the second has answered")
@@ -130,11 +131,13 @@ def test_a_suite_is_watched_case_by_case(watched: Watched) -> None:
     watched.desk.file("suite.yaml", json.dumps(SUITE))
     command = watched.start("eval", "suite.yaml", "--target", watched.target("slow", "one", "two", "three"))
     until(lambda: watched.figure("total") == "3", "it has begun")
-    assert "data-case=" not in watched.page() and "was skipped" not in watched.page()
+    until(lambda: "data-case=" not in watched.page() and "was skipped" not in watched.page(), "none had its turn")
     watched.open("one", "two")
     until(lambda: watched.figure("done") == "2", "two are through")
-    page = watched.page()
-    assert re.findall(r'data-case="(\w+)" data-status="(\w+)"', page) == [("two", "failed"), ("one", "passed")]
+    so_far = [("two", "failed"), ("one", "passed")]
+    until(
+        lambda: re.findall(r'data-case="(\w+)" data-status="(\w+)"', watched.page()) == so_far, "their rows are there"
+    )
     assert watched.figure("failing") == "1" and watched.figure("left") not in ("", "not known")
     assert 'data-case="two"' in watched.page("/run/last?status=failed") and 'data-case="one"' not in watched.page(
         "/run/last?status=failed"
@@ -160,8 +163,9 @@ def test_what_is_not_new_is_not_sent_again(watched: Watched) -> None:
         ("", True),
     ):
         page = watched.page(f"/run/last/live?{path}")
-        assert ("data-case=" in page) == is_whole and 'data-state="running"' in page, path
+        assert ("data-case=" in page) == is_whole and 'data-hs="live"' in page, path
         assert ('data-page="live"' in page) != is_whole
+    assert 'data-seq="1"' in watched.page("/run/last/live?after=1&rows=0"), "its rows are those of before"
     assert "after" not in re.sub("data-[^>]*", "", watched.page("/run/last/live?after=1&sort=case")), (
         "no link carries it on"
     )
@@ -224,7 +228,7 @@ def test_a_loop_is_watched_round_by_round(watched: Watched) -> None:
         witness,
     )
     until(lambda: "works on" in watched.page(), "the worker is at it")
-    assert watched.state() == "running" and watched.judges()["judge.py"] == "answered"
+    until(lambda: watched.state() == "running" and watched.judges()["judge.py"] == "answered", "the baseline is judged")
     watched.open("pear")
     until(lambda: 'data-round="1"' in watched.page(), "the first round is decided")
     until(lambda: watched.figure("done") in ("1", "2"), "and counted")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from honestone.core.live import LiveRun
@@ -50,6 +50,10 @@ class LivePart:
             ("usd", "spent", "not known" if one.usd is None else money(one.usd)),
             ("left", "time left", left or ("not known" if self.is_running else "none")),
         ]
+
+    def of_page(self, seq: str) -> LivePart:
+        """For a page that shows only so much and is not made new yet."""
+        return replace(self, seq=seq)
 
     @property
     def words(self) -> str:

@@ -125,8 +125,9 @@ class Pages:
         """The page of a run with how far it is; that alone where nothing else is new, or wanted."""
         with self._viewer.run(name) as record:
             part = live_part(record.store, record.info)
-            if part.state != "finished" and (query.get("after") == part.seq or query.get("rows") == "0"):
-                return _page(unchanged_html(part))
+            shown = query.get("after", "")[:40]
+            if shown == part.seq or (query.get("rows") == "0" and part.state != "finished"):
+                return _page(unchanged_html(part.of_page(shown)))
             return self._whole(record, query, part)
 
     def _whole(self, record: RunRecord, query: Query, part: LivePart | None) -> Served:
