@@ -13,17 +13,17 @@ help:
 
 setup: $(READY) ## make .venv with everything in it
 
-# What running needs; what developing needs besides comes with READY. Bytecode of what is used is written when it is used;
-# setuptools, which older versions of venv bring, is used by nothing here.
+# What running needs; what developing needs besides comes with READY. Setuptools, which older versions
+# of venv bring, is used by nothing here. Bytecode is written at once: where PYTHONDONTWRITEBYTECODE is set it never would be.
 $(RUNS): pyproject.toml
 	@echo "installing honestone into $(VENV): once, about half a minute"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install --no-compile --constraint requirements-dev.txt --editable .
+	@$(PIP) install --constraint requirements-dev.txt --editable .
 	@$(PIP) uninstall --yes setuptools 2>/dev/null
 	@touch $@
 
 $(READY): $(RUNS) requirements-dev.txt
-	@$(PIP) install --no-compile --requirement requirements-dev.txt
+	@$(PIP) install --requirement requirements-dev.txt
 	@touch $@
 
 demo: $(RUNS) ## a whole run, offline, on real files
