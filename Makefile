@@ -6,7 +6,7 @@ RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo test attack test-deep test-all test-clis test-pages lint format docs pictures bench bench-api bench-improve bench-panel bench-python bench-suites oracles acceptance acceptance-slow clean
+.PHONY: help setup demo test attack test-deep test-all test-clis test-pages lint format docs pictures bench bench-api bench-compare bench-improve bench-panel bench-python bench-suites oracles acceptance acceptance-slow clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -75,6 +75,9 @@ bench: $(READY) ## speed, as ratios in one run
 
 bench-api: $(READY) ## what calls from Python and tests of the pytest plugin cost
 	$(BIN)/python bench/python_api.py
+
+bench-compare: $(READY) ## the tables of bench/README.md: ours, the floors and other tools, which it installs into a cache folder
+	$(BIN)/python bench/compare.py
 
 bench-improve: $(READY) ## how often the loop is right when it says PASSED, RUNS=1000 a cell; writes the tables of the docs
 	$(BIN)/python bench/improve/leaderboard.py --runs $(or $(RUNS),1000)

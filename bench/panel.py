@@ -26,37 +26,22 @@ import asyncio
 import hashlib
 import json
 import os
-import random
-import re
 import shutil
 import signal
 import sqlite3
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
 
-WORDS = (
-    *("harbour", "lantern", "orchard", "pebble", "quarry", "ribbon", "saddle", "thicket"),
-    *("velvet", "willow", "anchor", "barley", "cinder", "drapery", "ember"),
-)
-CRITERIA = (
-    ("cause", 3, "Names what went wrong and points to the words of the report that show it."),
-    ("remedy", 2, "Proposes a remedy that a reader can carry out without asking back."),
-    ("limits", 1, "Says what the remedy does not reach."),
-    ("plain", 1, "Is written in plain sentences without padding."),
-    ("honest", 2, "Invents no names, numbers or places that the report does not give."),
-)
-MODEL = "stand-in"
+from judge_server import judge_server, pin
+from rows import Over, over, show
+from work import CRITERIA, MODEL, text_of
 
 
 class Goal(NamedTuple):
@@ -79,145 +64,6 @@ FORMS = tuple(GOALS)
 HERE = str(Path(__file__).resolve())
 CALM = {"NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": ""}
 """Compiled modules are kept, as after an installation; a checkout that was just edited is compiled by the first run."""
-
-
-def text_of(number: int) -> str:
-    """A report and an answer to it, about 1.4 kB, the same for the same number."""
-    draw = random.Random(number)
-    report, answer = (" ".join(draw.choices(WORDS, k=k)) for k in (70, 110))
-    return f"Report {number}: the night train stopped. {report}.\n\nAnswer: {answer}. Do so and run it again.\n"
-
-
-# ---------------------------------------------------------------------------------------------------------- the judge
-
-_TOKEN = re.compile(r'\{"token": "(\w+)"')
-_ITEM = re.compile(r"^\[(\d+)\] (.*)$", re.M)
-_CONTROL = re.compile(r"The text contains the word (\w+)$")
-
-
-class JudgeServer:
-    """Answers chat completions by rule and counts what it did. Faults depend on the prompt and the attempt alone."""
-
-    def __init__(self) -> None:
-        self.reset({})
-
-    def reset(self, settings: dict[str, str]) -> None:
-        self.latency = float(settings.get("latency", 0)) / 1000
-        self.faults = float(settings.get("faults", 0))
-        self.says = settings.get("says", "yes") == "yes"
-        self.calls = self.in_air = self.most_in_air = self.bytes_in = 0
-        self.attempts: Counter[bytes] = Counter()
-        self.delivered: Counter[bytes] = Counter()
-        self.first_cpu: float | None = None
-
-    def stats(self) -> dict[str, Any]:
-        return {
-            "calls": self.calls,
-            "most_in_air": self.most_in_air,
-            "bytes_in": self.bytes_in,
-            "in_air": self.in_air,
-            "delivered": sum(self.delivered.values()),
-            "repeated": sum(n - 1 for n in self.delivered.values()),
-        }
-
-    def answer(self, body: bytes) -> tuple[int, bytes, bytes, bytes | None]:
-        """(status, more headers, body, the prompt's digest when a good answer is in it)."""
-        import msgspec
-
-        self.calls += 1
-        self.bytes_in += len(body)
-        prompt = "\n".join(message["content"] for message in msgspec.json.decode(body)["messages"])
-        key = hashlib.blake2b(prompt.encode(), digest_size=12).digest()
-        self.attempts[key] += 1
-        dice = hashlib.blake2b(key + bytes([self.attempts[key] % 256]), digest_size=8).digest()
-        share = int.from_bytes(dice) / 2**64
-        fault = int(4 * share / self.faults) if share < self.faults else None
-        if fault == 0:
-            return 429, b"retry-after: 1\r\n", b'{"error": {"message": "slow down"}}', None
-        if fault == 1:
-            return 500, b"", b'{"error": {"message": "something broke"}}', None
-        said = self._filled_in(prompt)
-        if fault == 2:
-            said, key = ("I cannot say." if dice[0] & 1 else said[: len(said) // 2]), b""
-        if fault == 3:
-            said = f"Here is what I found:\n\n```json\n{said}\n```\nI hope this helps."
-        choice = {"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}
-        usage = {"prompt_tokens": len(body) // 4, "completion_tokens": len(said) // 4}
-        reply = {"id": "r", "object": "chat.completion", "model": MODEL, "choices": [choice], "usage": usage}
-        return 200, b"", msgspec.json.encode(reply), key or None
-
-    def _filled_in(self, prompt: str) -> str:
-        start = prompt.rfind('{"token": "')
-        if start < 0:
-            return json.dumps({"marks": [{"id": name, "met": self.says, "why": "It does."} for name, *_ in CRITERIA]})
-        token = _TOKEN.match(prompt, start)
-        assert token is not None
-        answers = {}
-        for number, words in _ITEM.findall(prompt, prompt.rfind("\nRequirements:")):
-            met = self.says and not _CONTROL.match(words)
-            answers[number] = {"evidence": "Do so and run it again.", "answer": met, "suggestion": "" if met else "Do."}
-        return json.dumps({"token": token[1], "answers": answers})
-
-
-class _Connection(asyncio.Protocol):
-    """Just enough HTTP/1.1 that the server costs less than any client."""
-
-    def __init__(self, server: JudgeServer) -> None:
-        self.server = server
-        self.buffer = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        self.buffer += data
-        while (end := self.buffer.find(b"\r\n\r\n")) >= 0:
-            head = self.buffer[:end].lower()
-            length = re.search(rb"content-length: *(\d+)", head)
-            whole = end + 4 + (int(length[1]) if length else 0)
-            if len(self.buffer) < whole:
-                return
-            body, target = self.buffer[end + 4 : whole], self.buffer.split(b" ", 2)[1].decode()
-            self.buffer = self.buffer[whole:]
-            self.handle(target, body)
-
-    def handle(self, target: str, body: bytes) -> None:
-        server, url = self.server, urlsplit(target)
-        if url.path == "/reset":
-            server.reset(dict(parse_qsl(url.query)))
-            self.send(200, b"", b"{}")
-            return
-        if url.path == "/stats":
-            self.send(200, b"", json.dumps(server.stats()).encode())
-            return
-        server.in_air += 1
-        server.most_in_air = max(server.most_in_air, server.in_air)
-        answer = server.answer(body)
-        if server.latency:
-            asyncio.get_running_loop().call_later(server.latency, self.deliver, *answer)
-        else:
-            self.deliver(*answer)
-
-    def deliver(self, status: int, headers: bytes, body: bytes, key: bytes | None) -> None:
-        self.server.in_air -= 1
-        if key and not self.transport.is_closing():
-            self.server.delivered[key] += 1
-        self.send(status, headers, body)
-
-    def send(self, status: int, headers: bytes, body: bytes) -> None:
-        if not self.transport.is_closing():
-            head = b"HTTP/1.1 %d x\r\ncontent-type: application/json\r\n%scontent-length: %d\r\n\r\n"
-            self.transport.write(head % (status, headers, len(body)) + body)
-
-
-async def serve(port_file: Path) -> None:
-    server = JudgeServer()
-    listening = await asyncio.get_running_loop().create_server(lambda: _Connection(server), "127.0.0.1", 0)
-    port_file.with_suffix(".new").write_text(str(listening.sockets[0].getsockname()[1]))
-    port_file.with_suffix(".new").rename(port_file)
-    async with asyncio.timeout(3600):  # Ends by itself, whatever becomes of the bench.
-        await asyncio.Event().wait()
 
 
 # ---------------------------------------------------------------------------------------------------------- the floor
@@ -267,8 +113,7 @@ async def floor(url: str, folder: Path, in_air: int, store: Path | None) -> None
 # ------------------------------------------------------------------------------------------------------- the measuring
 
 
-@dataclass(frozen=True, slots=True)
-class Took:
+class Took(NamedTuple):
     """A finished command: CPU and wall seconds, peak memory, what it printed, what the server saw."""
 
     cpu: float
@@ -278,15 +123,31 @@ class Took:
     calls: int
     most_in_air: int
     bytes_in: int
+    found: Sequence[float | None] = ()
+    """The scores from 0 to 1, where they were asked for."""
+
+
+class Peer(NamedTuple):
+    """Another tool that judges the texts of `FOLDER/cases`: functions of the folder, the API's address, calls at a time."""
+
+    prepare: Callable[[Path, str, int], None]
+    """Writes the files that it reads, before the clock starts."""
+    command: Callable[[Path, str, int], list[str]]
+    scores: Callable[[Path], list[float | None]]
+    """From 0 to 1, one for each text that it has a result for; None where it reported an error."""
+    env: dict[str, str]
 
 
 class Evaluator:
-    def __init__(self, home: Path, root: str) -> None:
+    def __init__(self, home: Path, root: str, peers: dict[str, Peer] | None = None) -> None:
         self.home = home
         self.root = root
+        self.peers = peers or {}
+        self.got: dict[str, Over] = {}
+        """Every figure of the floors, of ours and of the peers, by its name."""
         self._made = 0
 
-    def server(self, what: str, **settings: object) -> dict[str, Any]:
+    def server(self, what: str, **settings: str | float) -> dict[str, Any]:
         query = "&".join(f"{name}={value}" for name, value in settings.items())
         with urllib.request.urlopen(f"{self.root}/{what}?{query}", timeout=20) as response:
             found: dict[str, Any] = json.loads(response.read())
@@ -328,33 +189,41 @@ class Evaluator:
         command = [sys.executable, __file__, "--be", "floor", "--url", f"{self.root}/v1", "--folder", str(folder)]
         return [*command, "--in-air", str(in_air), *(["--store"] if store else [])]
 
-    def run(self, command: list[str], folder: Path, **settings: object) -> Took:
+    def run(self, command: list[str], folder: Path, env: dict[str, str] | None = None, **settings: str | float) -> Took:
         self.server("reset", **settings)
         out = folder / "out.json"
         started = time.perf_counter()
-        process = start(command, folder, out)
+        process = start(command, folder, out, env)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         wall = time.perf_counter() - started
-        if process.returncode not in ((0, 1, 3) if "eval" in command else (0,)):
+        if env is None and process.returncode not in (0, 1, 3):  # What a peer ends with is its own affair.
             raise SystemExit(f"{command[:5]} ended with {process.returncode}: {(folder / 'err').read_text()[-2000:]}")
         seen = self.server("stats")
         cpu = used.ru_utime + used.ru_stime
         return Took(cpu, wall, used.ru_maxrss / 1024, out, seen["calls"], seen["most_in_air"], seen["bytes_in"])
 
-    def once(self, peer: str, count: int, in_air: int = 32, **settings: object) -> Took:
+    def once(self, peer: str, count: int, in_air: int = 32, **settings: str | float) -> Took:
         """A peer's command over so many fresh cases."""
-        folder = self.folder(count, in_air)
-        is_ours = peer in FORMS
-        command = self.ours(folder, peer) if is_ours else self.floor(folder, in_air, store=peer.endswith("store"))
-        took = self.run(command, folder, **settings)
-        if is_ours and not settings.get("faults"):
-            assert scores(took) == [100] * count, "a case was not scored as it should"
+        folder, url = self.folder(count, in_air), f"{self.root}/v1"
+        if peer in self.peers:
+            other = self.peers[peer]
+            other.prepare(folder, url, in_air)
+            took = self.run(other.command(folder, url, in_air), folder, other.env, **settings)
+            found = other.scores(folder)
+        elif peer in FORMS:
+            took = self.run(self.ours(folder, peer), folder, None, **settings)
+            found = [None if score is None else score / 100 for score in scores(took)]
+        else:
+            took = self.run(self.floor(folder, in_air, store=peer.endswith("store")), folder, None, **settings)
+            found = json.loads(took.out.read_text())
+        if not settings.get("faults") and found != [1] * count:
+            raise SystemExit(f"{peer}: a case was not scored as it should; see {folder}")
         shutil.rmtree(folder / "cases")
-        return took
+        return took._replace(found=found)
 
 
-def start(command: list[str], folder: Path, out: Path) -> subprocess.Popen[bytes]:
+def start(command: list[str], folder: Path, out: Path, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
     with open(out, "wb") as stdout, open(folder / "err", "wb") as stderr:
         return subprocess.Popen(
             command,
@@ -363,14 +232,8 @@ def start(command: list[str], folder: Path, out: Path) -> subprocess.Popen[bytes
             stdout=stdout,
             stderr=stderr,
             preexec_fn=lambda: pin(-1),
-            env={**os.environ, **CALM, "HONESTONE_HOME": str(folder / ".honestone")},
+            env={**os.environ, **CALM, "HONESTONE_HOME": str(folder / ".honestone"), **(env or {})},
         )
-
-
-def pin(which: int) -> None:
-    """The server on the first core, what is measured on the last, where there are two."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[which]})
 
 
 def scores(took: Took) -> list[float | None]:
@@ -381,86 +244,82 @@ def scores(took: Took) -> list[float | None]:
     return [document["score"] for document in (found if isinstance(found, list) else [found])]
 
 
-@contextmanager
-def judge_server(home: Path) -> Iterator[str]:
-    port_file = home / "port"
-    command = [sys.executable, HERE, "--be", "server", "--folder", str(port_file)]
-    process = subprocess.Popen(command, preexec_fn=lambda: pin(0))
-    try:
-        until = time.monotonic() + 30
-        while not port_file.exists():
-            if time.monotonic() > until or process.poll() is not None:
-                raise SystemExit("the judge server did not start")
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{port_file.read_text()}"
-    finally:
-        process.terminate()
-        process.wait()
-
-
 # -------------------------------------------------------------------------------------------------------- the questions
-
-
-def show(name: str, value: str, goal: str, *, good: bool) -> None:
-    print(f"{name:<48}{value:>24}   {goal:<28}{'' if good else 'not met'}".rstrip(), flush=True)
-
-
-def median(bench: Evaluator, rounds: int, measure: Callable[[], dict[str, float]]) -> dict[str, float]:
-    """The median of each figure over rounds; whatever is compared was measured in the same round."""
-    found = [measure() for _ in range(rounds)]
-    return {name: statistics.median(one[name] for one in found) for name in found[0]}
 
 
 def cost(bench: Evaluator, count: int, rounds: int) -> None:
     def measure() -> dict[str, float]:
         found: dict[str, float] = {}
-        for peer in ("floor", "floor+store", *FORMS):
-            few, some, many = (bench.once(peer, n) for n in (10, count, 10 * count))
-            found |= {f"{peer} few": few.cpu, f"{peer} some": some.cpu, f"{peer} peak": some.megabytes}
-            found[f"{peer} work"] = (many.cpu - few.cpu) / (10 * count - 10) * 1000
-            found[f"{peer} growth"] = (many.megabytes - some.megabytes) / (9 * count) * 10_000
-            found[f"{peer} tokens"] = some.bytes_in / 4 / some.calls
-        for form in FORMS:
-            found[f"{form} whole ratio"] = found[f"{form} some"] / found["floor some"]
-            found[f"{form} work ratio"] = found[f"{form} work"] / found["floor+store work"]
+        for peer in ("floor", "floor+store", *FORMS, *bench.peers):
+            found |= one_cost(bench, peer, count)
+        for peer in (*FORMS, *bench.peers):
+            found[f"{peer} whole ratio"] = found[f"{peer} some"] / found["floor some"]
+            found[f"{peer} work ratio"] = found[f"{peer} work"] / found["floor+store work"]
+            found[f"{peer} tokens ratio"] = found[f"{peer} tokens"] / found["floor tokens"]
+        for form in FORMS if bench.peers else ():
+            found[f"{form} under"] = min(found[f"{peer} work"] for peer in bench.peers) / found[f"{form} work"]
         return found
 
-    got = median(bench, rounds, measure)
-    floors = f"{got['floor work']:.3f}, {got['floor+store work']:.3f} ms"
+    got = over(rounds, measure)
+    bench.got |= got
+    floors = f"{got['floor work'].mid:.3f}, {got['floor+store work'].mid:.3f} ms"
     show("P1 work CPU a case: floor, floor+store", floors, "", good=True)
     for form in FORMS:
-        goal = GOALS[form]
-        work, ratio = got[f"{form} work"], got[f"{form} work ratio"]
-        value = f"{work:.3f} ms, {ratio:.2f}x"
-        show(f"P1 work CPU a case: {form}", value, f"{goal.work}x floor+store", good=ratio <= goal.work)
-        whole = got[f"{form} whole ratio"]
-        value = f"{got[f'{form} some']:.2f} s, {whole:.2f}x"
-        show(f"P2 whole process, {count} cases: {form}", value, f"{goal.whole}x floor", good=whole <= goal.whole)
-        few, peak, growth = (got[f"{form} {name}"] for name in ("few", "peak", "growth"))
-        show(f"P6 start, first 10 calls and end: {form}", f"{few:.2f} s CPU", f"{goal.start} s", good=few <= goal.start)
-        show(f"P8 peak memory: {form}", f"{peak:.0f} MB", f"{goal.peak} MB", good=peak <= goal.peak)
-        grown = f"{goal.growth} MB"
-        show(f"P8 growth over 10,000 cases: {form}", f"{growth:.0f} MB", grown, good=growth <= goal.growth)
-    tokens = got["files tokens"] / got["floor tokens"]
-    value = f"{got['files tokens']:.0f}, {tokens:.2f}x"
-    show("P12 request with its schema, bytes / 4", value, "1.5x the bare prompt", good=tokens <= 1.5)
+        show_cost(got, form, count)
+    ratio = got["files tokens ratio"].mid
+    value = f"{got['files tokens'].mid:.0f}, {ratio:.2f}x"
+    show("P12 request with its schema, bytes / 4", value, "1.5x the bare prompt", good=ratio <= 1.5)
+
+
+def one_cost(bench: Evaluator, peer: str, count: int) -> dict[str, float]:
+    """What a peer costs: with few cases, with some, and what each case adds once the start is paid for.
+
+    The work of the floors and of ours is that of ten times as many cases, or it would be lost in the noise of the start.
+    """
+    few, some = (bench.once(peer, n) for n in (10, count))
+    many, more = (some, count) if peer in bench.peers else (bench.once(peer, 10 * count), 10 * count)
+    found = {f"{peer} few": few.cpu, f"{peer} some": some.cpu, f"{peer} peak": some.megabytes}
+    found[f"{peer} work"] = (many.cpu - few.cpu) / (more - 10) * 1000
+    if more > count:
+        found[f"{peer} growth"] = (many.megabytes - some.megabytes) / (more - count) * 10_000
+    found[f"{peer} tokens"] = some.bytes_in / 4 / count
+    return found
+
+
+def show_cost(got: dict[str, Over], form: str, count: int) -> None:
+    goal = GOALS[form]
+    ratio, whole, few = (got[f"{form} {name}"] for name in ("work ratio", "whole ratio", "few"))
+    value = f"{got[f'{form} work'].mid:.3f} ms, {ratio.said('x')}"
+    show(f"P1 work CPU a case: {form}", value, f"{goal.work}x floor+store", good=ratio.mid <= goal.work)
+    if f"{form} under" in got:
+        under = got[f"{form} under"]
+        show(f"P1 work CPU under the best peer's: {form}", under.said("x"), "3x", good=under.mid >= 3)
+    value = f"{got[f'{form} some'].mid:.2f} s, {whole.said('x')}"
+    show(f"P2 whole process, {count} cases: {form}", value, f"{goal.whole}x floor", good=whole.mid <= goal.whole)
+    name = f"P6 start, first 10 calls and end: {form}"
+    show(name, few.said(" s CPU"), f"{goal.start} s", good=few.mid <= goal.start)
+    peak, growth = (got[f"{form} {name}"] for name in ("peak", "growth"))
+    show(f"P8 peak memory: {form}", peak.said(" MB", 0), f"{goal.peak} MB", good=peak.mid <= goal.peak)
+    grown = f"{goal.growth} MB"
+    show(f"P8 growth over 10,000 cases: {form}", growth.said(" MB", 0), grown, good=growth.mid <= goal.growth)
 
 
 def wall(bench: Evaluator, count: int, rounds: int) -> None:
-    def measure() -> dict[str, float]:
-        least = bench.once("floor", count, latency=50)
-        found: dict[str, float] = {}
-        for form in FORMS:
-            ours = bench.once(form, count, latency=50)
-            found |= {f"{form} ratio": ours.wall / least.wall, f"{form} wall": ours.wall}
-            found[f"{form} in air"] = ours.most_in_air
-        return found
+    """Seconds of the clock: a neighbour on the machine only ever adds to them, so each tool's best round counts."""
 
-    got = median(bench, rounds, measure)
+    def measure() -> dict[str, float]:
+        took = {peer: bench.once(peer, count, latency=50) for peer in ("floor", *FORMS, *bench.peers)}
+        in_air = {f"{peer} in air": float(one.most_in_air) for peer, one in took.items()}
+        return {f"{peer} wall": one.wall for peer, one in took.items()} | in_air
+
+    got = over(rounds, measure)
+    bench.got |= got
+    least = min(got["floor wall"])
     for form in FORMS:
-        ratio, in_air, goal = got[f"{form} ratio"], got[f"{form} in air"], GOALS[form].wall
-        value = f"{got[f'{form} wall']:.2f} s, {ratio:.2f}x"
-        show(f"P3 wall at 50 ms a reply, 32 in the air: {form}", value, f"{goal}x floor", good=ratio <= goal)
+        seconds, in_air, goal = got[f"{form} wall"], got[f"{form} in air"].mid, GOALS[form].wall
+        ratio = Over(one / least for one in seconds)
+        value = f"{min(seconds):.2f} s, {min(ratio):.2f}x (-{max(ratio):.2f})"
+        show(f"P3 wall at 50 ms a reply, 32 in the air: {form}", value, f"{goal}x floor", good=min(ratio) <= goal)
         show(f"  calls in the air: {form}", f"{in_air:.0f}", "32", good=in_air >= 32)
 
 
@@ -472,21 +331,25 @@ def concurrency(bench: Evaluator, count: int, rounds: int) -> None:
         )
         return {"ratio": many / few}
 
-    ratio = median(bench, rounds, measure)["ratio"]
-    show("P4 CPU of a call, 64 in the air against 8", f"{ratio:.2f}x", "1.2x", good=ratio <= 1.2)
+    ratio = over(rounds, measure)["ratio"]
+    show("P4 CPU of a call, 64 in the air against 8", ratio.said("x"), "1.2x", good=ratio.mid <= 1.2)
 
 
 def faults(bench: Evaluator, count: int) -> None:
-    for form in FORMS:
-        for says, right in (("yes", 100), ("no", 0)):
-            took = bench.once(form, count, faults=0.1, says=says)
-            found = Counter(scores(took))
+    for peer in (*FORMS, *bench.peers):
+        for says, right in (("yes", 1), ("no", 0)):
+            took = bench.once(peer, count, faults=0.1, says=says)
+            found = Counter(took.found)
             wrong = sum(n for score, n in found.items() if score not in (None, right))
             told, missing, calls = found[None], count - sum(found.values()), took.calls / count
-            value = f"{wrong} wrong {missing} missing {told} open"
-            good = not wrong and not missing and not told
-            show(f"P9 10% faults, judge says {says}: {form}", value, "0, 0, 0", good=good)
-            show("  calls a case", f"{calls:.2f}", "1.10", good=calls <= 1.1)
+            name = f"{peer} faults {says}"
+            bench.got |= {f"{name} {what}": Over([n]) for what, n in (("wrong", wrong), ("open", told + missing))}
+            bench.got[f"{name} calls"] = Over([calls])
+            if peer in FORMS:
+                value = f"{wrong} wrong {missing} missing {told} open"
+                good = not wrong and not missing and not told
+                show(f"P9 10% faults, judge says {says}: {peer}", value, "0, 0, 0", good=good)
+                show("  calls a case", f"{calls:.2f}", "1.10", good=calls <= 1.1)
 
 
 def kill(bench: Evaluator, count: int) -> None:
@@ -531,25 +394,23 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=500, help="cases of a run; some questions take ten times as many")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", choices=QUESTIONS, default=QUESTIONS)
-    parser.add_argument("--be", choices=("server", "floor"), help=argparse.SUPPRESS)
+    parser.add_argument("--be", choices=("floor",), help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--in-air", type=int, default=32, help=argparse.SUPPRESS)
     parser.add_argument("--store", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.be == "server":
-        asyncio.run(serve(options.folder))
-    elif options.be == "floor":
+    if options.be == "floor":
         store = options.folder / "floor.db" if options.store else None
         asyncio.run(floor(options.url, options.folder / "cases", options.in_air, store))
     else:
         ask(options.only, options.count, options.rounds)
 
 
-def ask(only: list[str], count: int, rounds: int) -> None:
+def ask(only: list[str], count: int, rounds: int, peers: dict[str, Peer] | None = None) -> Evaluator:
     with tempfile.TemporaryDirectory(prefix="honestone-bench-") as place, judge_server(Path(place)) as root:
-        bench = Evaluator(Path(place), root)
-        for peer in ("floor", *FORMS):  # warm up
+        bench = Evaluator(Path(place), root, peers)
+        for peer in ("floor", *FORMS, *bench.peers):  # warm up
             bench.once(peer, 10)
         if "cost" in only:
             cost(bench, count, rounds)
@@ -563,6 +424,7 @@ def ask(only: list[str], count: int, rounds: int) -> None:
             kill(bench, count)
         if "cached" in only:
             cached(bench, 20 * count)
+    return bench
 
 
 if __name__ == "__main__":

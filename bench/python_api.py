@@ -20,7 +20,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from panel import CRITERIA, judge_server, show, text_of
+from judge_server import judge_server
+from rows import show
+from work import CRITERIA, text_of
 
 import honestone
 
@@ -113,8 +115,7 @@ def plugin(home: Path, count: int) -> None:
             show(name, f"{each:.2f} ms a case", "1 ms", good=each <= 1)
 
 
-def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+def main(count: int = 300) -> None:
     with tempfile.TemporaryDirectory(prefix="honestone-bench-") as place, judge_server(Path(place)) as root:
         home = Path(place) / "home"
         home.mkdir()
@@ -124,4 +125,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -18,6 +18,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from rows import show
+
 WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa")
 CHECKS = [
     {"contains": WORDS[0]},
@@ -75,12 +77,7 @@ def make(folder: Path, count: int) -> Path:
     return folder
 
 
-def show(name: str, value: str, goal: str, *, good: bool) -> None:
-    print(f"{name:<40}{value:>40}   {goal:<24}{'' if good else 'not met'}".rstrip(), flush=True)
-
-
-def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+def main(count: int = 10_000) -> None:
     honestone = str(Path(sys.executable).with_name("honestone"))
     with tempfile.TemporaryDirectory(prefix="honestone-bench-") as place:
         few, many = (make(Path(place) / str(size), size) for size in (count // 10, count))
@@ -113,6 +110,22 @@ def main() -> None:
                     value = f"{each:.3f} ms, {grown:.0f} MB, {written:.1f} MB written"
                     show(f"  show --format {format}", value, f"{most} MB", good=grown <= most)
 
+        largest(Path(place), honestone, 10 * count)
+
+
+def largest(home: Path, honestone: str, count: int) -> None:
+    """A suite in one JSON file: ten times as many cases, of 0.9 kB each."""
+    folder = home / "largest"
+    folder.mkdir()
+    cases = [{"id": f"case-{n:06}", "input": text_of(n), "checks": [{"contains": WORDS[n % 10]}]} for n in range(count)]
+    suite = folder / "suite.json"
+    suite.write_text(json.dumps({"suite": 1, "target": "record:outputs.jsonl", "cases": cases}))
+    (folder / "outputs.jsonl").write_text("".join(json.dumps({"id": c["id"], "output": "alpha"}) + "\n" for c in cases))
+    size = suite.stat().st_size / 1e6
+    read = took([honestone, "suite", "check", "suite.json"], folder)
+    value = f"{count} cases, {size:.0f} MB: {read.cpu:.1f} s CPU, {read.megabytes:.0f} MB"
+    show("P15 largest suite file: suite check", value, "100 MB, 100,000 cases", good=count >= 100_000 and size <= 100)
+
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))
