@@ -120,4 +120,4 @@ def _judge(id: str, one: _Judge) -> LiveJudge:
 
 
 HERE: Final[ContextVar[Live | None]] = ContextVar("here", default=None)
-"""The run that is under way here; None where nobody can look at it."""
+"""The run that is under way here; None where it cannot be looked at."""

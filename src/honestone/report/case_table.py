@@ -55,7 +55,7 @@ class CaseRow:
 class CaseFilter:
     """What is shown. Every field empty: everything, failed first.
 
-    `judge`: cases where it stands `apart`; `below`: a score in points, `over`: seconds in the target, both as written;
+    `judge`: cases where it is `apart`; `below`: a score in points, `over`: seconds in the target, both as written;
     `unstable`: not empty for cases whose attempts disagree.
     """
 
@@ -117,7 +117,7 @@ class CaseTable:
 
     @property
     def judges(self) -> list[str]:
-        """Those that stand apart somewhere."""
+        """Those that are apart from most somewhere."""
         return sorted({judge for row in self.rows for judge in row.apart})
 
     @property

@@ -16,7 +16,7 @@ from honestone.report.html_page import draw_page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class KnownBefore:
     """What is known of a judge from runs before: the newest calibration and audit that hold, each with its run, else in
     words what changed since; None where there is none."""
 
@@ -95,7 +95,7 @@ def judges_html(
     title: str,
     run: str,
     found: JudgesOfRun,
-    measured: Mapping[str, Measured],
+    measured: Mapping[str, KnownBefore],
     usage: UsageDoc | None,
     notes: Sequence[str],
 ) -> str:

@@ -14,7 +14,7 @@ from honestone.ports import Store
 from honestone.report.documents.audit import AuditedJudgeDoc
 from honestone.report.documents.calibration import CalibratedJudgeDoc
 from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc, UsageDoc
-from honestone.report.judges_html import JudgesOfRun, Measured, judges_html
+from honestone.report.judges_html import JudgesOfRun, KnownBefore, judges_html
 
 _RESULTS = ("measured", "inconclusive")
 
@@ -53,7 +53,7 @@ def _judged(record: RunRecord) -> Iterator[tuple[Sequence[CriterionDoc], Sequenc
             raise UsageError(f"run {record.info.id} is of kind `{kind}`: its own page has what judges said")
 
 
-def _measured(record: RunRecord) -> dict[str, Measured]:
+def _measured(record: RunRecord) -> dict[str, KnownBefore]:
     """What earlier runs know of the judges, as this run's contract has them."""
     first = next(record.store.iter_events(record.info.id))
     if not isinstance(first, Started):
@@ -64,7 +64,7 @@ def _measured(record: RunRecord) -> dict[str, Measured]:
         audited = measured_before(store, [(AuditStarted.kind, one) for one in _RESULTS], first.contract, judge)
         fit = newest_that_holds(calibrated, lambda before: _fit(store, before))
         audit = newest_that_holds(audited, lambda before: _audit(store, before))
-        found[str(judge.get("id"))] = Measured(
+        found[str(judge.get("id"))] = KnownBefore(
             calibration=fit if fit is None or isinstance(fit, str) else (fit[0].run, fit[1]),
             audit=audit if audit is None or isinstance(audit, str) else (audit[0].run, audit[1]),
         )
