@@ -61,7 +61,7 @@ class LabelQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
+class LabelRemark:
     """What is said with an answer: the words that decided it, and a note."""
 
     evidence: tuple[LabelQuote, ...] = ()
@@ -149,9 +149,9 @@ class LabelSession:
         """A question is shown now: until it is answered counts as the time it took."""
         self._asked = time.monotonic()
 
-    def take(self, at: int, answer: Answer | None, remark: Remark | None = None) -> None:
+    def take(self, at: int, answer: Answer | None, remark: LabelRemark | None = None) -> None:
         """Keep an answer on disk; None is a skip. Raises FileError where that fails."""
-        question, remark = self.questions[at], remark or Remark()
+        question, remark = self.questions[at], remark or LabelRemark()
         label = GivenLabel(
             artifact=question.text.name,
             rater=self.rater,

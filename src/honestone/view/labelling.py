@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import UnsetType
 
-from honestone.app.label import HANGUL_KEYS, LabelSession, Remark
+from honestone.app.label import HANGUL_KEYS, LabelRemark, LabelSession
 from honestone.core.artifact import digest_of
 from honestone.core.ballot import NOT_APPLICABLE, answer_problem
 from honestone.core.errors import HonestoneError
@@ -34,7 +34,7 @@ class LabelSite:
     def __init__(self, session: LabelSession) -> None:
         self._session = session
         self._lock = threading.Lock()
-        self._remarks: dict[int, Remark] = {}
+        self._remarks: dict[int, LabelRemark] = {}
 
     def answer(self, path: str, query: Query) -> Served:
         if path.startswith("/static/"):
@@ -64,7 +64,7 @@ class LabelSite:
         at, session = sent.at, self._session
         if not 0 <= at < len(session.questions) or sent.question not in (None, self._id(at)):
             raise NotTaken("this item is not there any more: load the page again", 409)
-        remark = Remark(evidence=sent.quotes, note=sent.note.strip())
+        remark = LabelRemark(evidence=sent.quotes, note=sent.note.strip())
         if isinstance(sent.value, UnsetType):
             self._remarks[at] = remark
             return at
@@ -92,7 +92,9 @@ class LabelSite:
         question, given = session.questions[at], session.answer_at(at)
         target, text = question.target, question.text
         assert target.item is not None
-        remark = self._remarks.get(at) or (Remark(evidence=given.evidence, note=given.note) if given else Remark())
+        remark = self._remarks.get(at) or (
+            LabelRemark(evidence=given.evidence, note=given.note) if given else LabelRemark()
+        )
         texts, others = texts_of_version(text.version)
         session.show()
         return item_html(
