@@ -575,8 +575,8 @@ _OURS: Final = ("honestone", "native")
 class TrendRunDoc(Struct, frozen=True, kw_only=True):
     """One run of a trend: keys of its report.
 
-    `rate_interval`, `mean_interval`: 95%, its judged cases taken as a sample: of the pass rate, 0-1 (Wilson), and of the mean score,
-    in points (its standard error, within 0 to 100); `null` while a case is undecided
+    `rate_interval`: 95% of the pass rate, 0-1 (Wilson), its judged cases taken as a sample; `null` while one is undecided
+    `mean_interval`: 95% of the mean score, in points from 0 to 100 (its standard error); `null` likewise
     """
 
     run: str | None
