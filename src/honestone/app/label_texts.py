@@ -103,10 +103,10 @@ class _Run:
                 )
 
     def _artifacts(self) -> Iterator[LabelText]:
-        from honestone.app.records import RunRecord
+        from honestone.app.history import judged_documents
         from honestone.engine.place import load_version
 
-        for number, doc in enumerate(RunRecord(store=self._store, info=self.info).scorecards(), 1):
+        for number, doc in enumerate(judged_documents(self._store, self.info.id), 1):
             path = Path(doc.artifact.path)
             stratum = _stratum(str(doc.verdict), None if doc.score is None else doc.score / 100)
             try:

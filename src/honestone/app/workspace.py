@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from honestone.core.errors import StoreError, UsageError
 from honestone.formats.settings import Settings, find_settings
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from honestone.adapters.people.form import TerminalPerson
     from honestone.ports import Store
 
+Person: TypeAlias = "TerminalPerson | BrowserPerson"
+"""Who is asked where a judge or worker is called `human`."""
 
 STORE = ".honestone"
 _WRITTEN: Final = ("*", "*/*", "step/*/*", "step/*/*/*")
@@ -57,7 +59,7 @@ class Workspace:
     settings: Settings
     store: Path
     named: Path = Path()
-    person: Callable[[Path], TerminalPerson | BrowserPerson] | None = None
+    person: Callable[[Path], Person] | None = None
     bounds: Bounds | None = None
 
     @classmethod
@@ -66,7 +68,7 @@ class Workspace:
         folder: Path,
         *,
         store: Path | None = None,
-        person: Callable[[Path], TerminalPerson | BrowserPerson] | None = None,
+        person: Callable[[Path], Person] | None = None,
         bounds: Bounds | None = None,
     ) -> Workspace:
         """The settings that hold in a folder, and its store: `.honestone/` next to the nearest settings file, else in
@@ -107,7 +109,7 @@ class Workspace:
         return (self.store, self.folder if self.settings.folder is None else self.settings.folder)
 
     @property
-    def ask_person(self) -> Callable[[], TerminalPerson | BrowserPerson] | None:
+    def ask_person(self) -> Callable[[], Person] | None:
         """Makes the person at the terminal, where there is one."""
         make = self.person
         return None if make is None else lambda: make(self.store / "drafts")

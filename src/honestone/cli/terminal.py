@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.spinner import Spinner
 
-    from honestone.adapters.people.browser import BrowserPerson
-    from honestone.adapters.people.form import TerminalPerson
     from honestone.app.evaluate import Evaluated
+    from honestone.app.workspace import Person
     from honestone.core.events import Event
     from honestone.report.documents.improvement import ImprovementDoc
     from honestone.report.documents.scorecard import ScorecardDoc
@@ -411,9 +410,7 @@ def _elapsed(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-PERSON: Final[ContextVar[Callable[[Path], TerminalPerson | BrowserPerson]]] = ContextVar(
-    "person", default=terminal_person
-)
+PERSON: Final[ContextVar[Callable[[Path], Person]]] = ContextVar("person", default=terminal_person)
 """Who is asked where a judge or worker is called `human`."""
 
 
