@@ -46,6 +46,7 @@ from honestone.report.documents.scorecard import (
 from honestone.report.documents.suite import WORST_FIRST, CaseDoc, ComparedCaseDoc, text_of
 from honestone.report.excerpts import excerpt
 from honestone.report.misses import misses, why
+from honestone.report.part_of import PartOf
 from honestone.report.quote_marks import color
 from honestone.report.sharing import SharedPage, without_commands
 from honestone.report.templates import PAGES, environment
@@ -66,15 +67,17 @@ def draw_page(
     served: str = "",
     names: Iterable[str] = (),
     holds: Sequence[str] = (),
+    part: PartOf | None = None,
     **values: object,
 ) -> str:
     """A whole page. `script` is a file of `pages/`; `served` names the page where a server sends style and script apart.
 
     A page that is not served is a SharedPage: it says which texts it `holds`, and `names` that are command lines are shown
-    by their last part.
+    by their last part. `part`: which part of its long texts a page shows that has an address for each; else they are cut.
     """
     parts = {"style": Markup(page_part("style.css")), "script": Markup(page_part(script)) if script else ""}
-    text = _environment().get_template(template).render(**values, **parts, served=served, holds=holds, live=LIVE.get())
+    about = {"served": served, "holds": holds, "part": part, "live": LIVE.get()}
+    text = _environment().get_template(template).render(**values, **parts, **about)
     return text if served else SharedPage(without_commands(text, names), holds)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from honestone.core.ballot import CHECK
 from honestone.report.documents.scorecard import ScorecardDoc, items_of
+from honestone.report.part_of import PartOf
 from honestone.report.quote_marks import LONGEST, MarkedText
 from honestone.report.sharing import answer_words, text_words
 
@@ -19,12 +20,13 @@ class JudgedText:
     number: int = 1
     longest: int = LONGEST
     is_short: bool = False
+    part: PartOf | None = None
 
     @property
     def marked(self) -> MarkedText:
         """The text for its quotes to be marked in, as the answers are drawn."""
         prefix = "q" if self.number == 1 else f"q{self.number}"
-        return MarkedText(self.text or "", prefix, names=self.names, longest=self.longest, of="text")
+        return MarkedText(self.text or "", prefix, names=self.names, longest=self.longest, of="text", part=self.part)
 
     @property
     def names(self) -> list[str]:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from honestone.core.reading.evidence import find_quote
 from honestone.report.documents.scorecard import QuoteDoc
 from honestone.report.exact_text import exact_markup
+from honestone.report.part_of import PartOf
 
 LONGEST: Final = 200_000  # characters of one text
 ALL_TEXTS: Final = 48_000_000  # characters of all of them: more is not a page that a browser can use
@@ -32,7 +33,7 @@ def longest_text(sizes: Iterable[int]) -> int:
 
 @dataclass(slots=True)
 class _Span:
-    """A part of a text that judges quote, by their numbers; `id` is where a link to it goes."""
+    """Words of a text that judges quote, by their numbers; `id` is where a link to it goes."""
 
     start: int
     end: int
@@ -68,10 +69,11 @@ class Piece:
 
 
 class Marks:
-    """The quotes found in one text. The same words quoted twice are one span."""
+    """The quotes found in one text, which begins at `offset` in the whole of it. The same words quoted twice are one span."""
 
-    def __init__(self, text: str, prefix: str) -> None:
+    def __init__(self, text: str, prefix: str, offset: int = 0) -> None:
         self.text = text
+        self._offset = offset
         self._prefix = prefix
         self._spans: dict[tuple[int, int], _Span] = {}
 
@@ -99,12 +101,12 @@ class Marks:
 
     def _piece(self, start: int, end: int, over: list[_Span], name_of: Callable[[int], str]) -> Piece:
         if not over:
-            return Piece(text=self.text[start:end], start=start, end=end)
+            return Piece(text=self.text[start:end], start=self._offset + start, end=self._offset + end)
         judges = sorted(set().union(*(span.judges for span in over)))
         return Piece(
             text=self.text[start:end],
-            start=start,
-            end=end,
+            start=self._offset + start,
+            end=self._offset + end,
             look=f"j{color(judges[0])}" if len(judges) == 1 else "many",
             title="quoted by " + ", ".join(map(name_of, judges)),
             ids=tuple(span.id for span in over if span.start == start),
@@ -116,15 +118,26 @@ class Marks:
 class MarkedText:
     """A text in which the quotes of judges are marked as the answers are drawn; so these are drawn first.
 
-    `names` are the judges, numbered from 1 on; `longest`: how much of the text the page holds.
+    `names` are the judges, numbered from 1 on; `longest`: how much of the text the page holds, `part`: which part of it.
     """
 
-    def __init__(self, text: str, prefix: str, *, names: Sequence[str], longest: int, of: str = "output") -> None:
+    def __init__(
+        self,
+        text: str,
+        prefix: str,
+        *,
+        names: Sequence[str],
+        longest: int,
+        of: str = "output",
+        part: PartOf | None = None,
+    ) -> None:
         self.text = text
         self._names = names
         self.numbers = {name: number for number, name in enumerate(names, 1)}
         self.of = of
-        self._marks = Marks(text[:longest], prefix)
+        start, end = part.span(len(text), longest) if part else (0, longest)
+        self._longest, self._has_parts = longest, part is not None
+        self._marks = Marks(text[start:end], prefix, start)
         self._said: set[str] = set()
 
     def find(self, one: QuoteDoc) -> tuple[int | None, str | None, str, str]:
@@ -132,12 +145,18 @@ class MarkedText:
         number = self.numbers.get(one.judge)
         place = self._marks.add(one.quote, number) if number else None
         if number and place is None:
-            is_cut = len(self.text) > len(self._marks.text)
-            if one.found or (is_cut and find_quote(one.quote, self.text)):
-                return number, None, "in what is not marked here", "soft"
+            if (where := self._elsewhere(one)) is not None:
+                return number, None, where, "soft"
             if one.found is False:
                 return number, None, f"not in the {self.of}", "absent"
         return number, place, "", "soft"
+
+    def _elsewhere(self, one: QuoteDoc) -> str | None:
+        """Where in the text a quote is that is not in this part of it; None where it is not in the text."""
+        found = find_quote(one.quote, self.text) if len(self.text) > len(self._marks.text) else None
+        if found is not None and self._has_parts:
+            return f"in part {found.start // self._longest + 1} of the {self.of}"
+        return "in what is not marked here" if found is not None or one.found else None
 
     def is_first(self, place: str) -> bool:
         """Whether no quote of that place was asked about before: it is the one that the mark leads back to."""

@@ -15,6 +15,7 @@ from honestone.report.documents.suite import CaseDoc, ComparedCaseDoc, Compariso
 from honestone.report.documents.table import TableDoc
 from honestone.report.html_page import draw_page
 from honestone.report.page_of import PageOf
+from honestone.report.part_of import PartOf
 from honestone.report.quote_marks import MarkedText, longest_text
 from honestone.report.sharing import case_words
 from honestone.system.drawing import count, line
@@ -116,10 +117,11 @@ class _Changes:
 class SuitePage(_Changes):
     """What a page knows besides its document: the numbers of the judges, and how long a text may be."""
 
-    def __init__(self, doc: SuiteReportDoc, *, has_all: bool = False) -> None:
+    def __init__(self, doc: SuiteReportDoc, *, has_all: bool = False, part: PartOf | None = None) -> None:
         super().__init__(doc.compared)
         self._hides_passed = len(doc.cases) > MOST_WHOLE and not has_all
         self._run = doc.run
+        self._part = part
         whole = [case for case in doc.cases if not self.is_short(case)]
         self._short = len(doc.cases) - len(whole)
         names = [one.id for one in doc.judge_states]
@@ -148,7 +150,7 @@ class SuitePage(_Changes):
         return [f"more than {MOST_WHOLE:,} cases: {what}; all of it: {where}"]
 
     def marked(self, case: CaseDoc, index: int) -> MarkedText:
-        return MarkedText(text_of(case.output), f"q{index}", names=self.names, longest=self.longest)
+        return MarkedText(text_of(case.output), f"q{index}", names=self.names, longest=self.longest, part=self._part)
 
     def calls(self, trace: TraceDoc) -> tuple[list[tuple[str, list[str]]], bool]:
         """(name, what it was given and gave) of the calls that the page has room for, and whether there are more."""

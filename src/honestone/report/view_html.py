@@ -14,6 +14,7 @@ from honestone.report.documents.suite import STATUSES, CaseDoc, SuiteReportDoc, 
 from honestone.report.html_page import draw_page
 from honestone.report.judged_text import JudgedText
 from honestone.report.page_of import PageOf
+from honestone.report.part_of import PartOf
 from honestone.report.quote_marks import longest_text
 from honestone.report.sharing import answer_words
 from honestone.report.suite_html import MOST_WHOLE, SuitePage
@@ -37,12 +38,21 @@ def runs_html(runs: Sequence[RunLine], pages: PageOf, kinds: Sequence[str], aske
     return draw_page("view_runs.html.j2", served="runs", runs=runs, pages=pages, kinds=kinds, asked=asked)
 
 
-def scorecard_html(doc: ScorecardDoc, text: str | None, *, served: str = "", beyond: int = 0) -> str:
+def scorecard_html(
+    doc: ScorecardDoc, text: str | None, *, served: str = "", beyond: int = 0, part: PartOf | None = None
+) -> str:
     """One artifact with every answer, and the text that was judged with the quotes marked in it; None: it is not on record.
-    `beyond`: how many more artifacts its run has."""
-    page = JudgedText(doc=doc, text=text)
+    `beyond`: how many more artifacts its run has. `part`: which part of a long text it shows."""
+    page = JudgedText(doc=doc, text=text, part=part)
     return draw_page(
-        "scorecard.html.j2", served=served, names=page.names, holds=page.holds, page=page, doc=doc, beyond=beyond
+        "scorecard.html.j2",
+        served=served,
+        names=page.names,
+        holds=page.holds,
+        page=page,
+        doc=doc,
+        beyond=beyond,
+        part=part,
     )
 
 
@@ -129,10 +139,13 @@ class CaseAmong:
         return "?" + urlencode(self.query, errors="backslashreplace") if self.query else ""
 
 
-def case_html(doc: SuiteReportDoc, case: CaseDoc, attempt: int | None, among: CaseAmong) -> str:
-    """One case with everything of it. `doc` is the report that it is in; `attempt` marks the one that was asked for."""
-    page = SuitePage(replace(doc, cases=[case]))
-    return draw_page("view_case.html.j2", served="case", doc=doc, case=case, page=page, attempt=attempt, among=among)
+def case_html(doc: SuiteReportDoc, case: CaseDoc, attempt: int | None, among: CaseAmong, part: PartOf) -> str:
+    """One case with everything of it. `doc` is the report that it is in; `attempt` marks the one that was asked for; of long texts
+    one `part` is shown."""
+    page = SuitePage(replace(doc, cases=[case]), part=part)
+    return draw_page(
+        "view_case.html.j2", served="case", doc=doc, case=case, page=page, attempt=attempt, among=among, part=part
+    )
 
 
 def trend_html(doc: TrendDoc) -> str:

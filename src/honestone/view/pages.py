@@ -18,6 +18,7 @@ from honestone.report.formats import draw
 from honestone.report.improvement_html import versions_html
 from honestone.report.live_html import LivePart, moving, unchanged_html
 from honestone.report.page_of import ROWS, PageOf
+from honestone.report.part_of import PartOf
 from honestone.report.suite_html import comparison_html, table_html
 from honestone.report.view_html import (
     CaseAmong,
@@ -164,7 +165,7 @@ class Pages:
         found = record.scorecard(number or 1)
         if found is None:
             return refused(404)
-        return _page(scorecard_html(*found, served="scorecard", beyond=len(documents) - 1))
+        return _page(scorecard_html(*found, served="scorecard", beyond=len(documents) - 1, part=_part(query)))
 
     def _cases(self, record: RunRecord, query: Query) -> Served:
         table = self._viewer.table(record)
@@ -182,7 +183,7 @@ class Pages:
                 return refused(404)
             table = self._viewer.table(record)
             among = _among(table, query, case.id)
-            return _page(case_html(table.report, case, _whole(query.get("attempt", "")), among))
+            return _page(case_html(table.report, case, _whole(query.get("attempt", "")), among, _part(query)))
 
     def _versions(self, query: Query, name: str) -> Served:
         """Two versions of a loop."""
@@ -289,6 +290,11 @@ def _page_of(query: Query, total: int) -> PageOf:
     number = max(1, _whole(query.get("page", "")) or 1)
     last = max(1, -(-total // ROWS))
     return PageOf(number=min(number, last) if total else number, total=total, query=_kept(query))
+
+
+def _part(query: Query) -> PartOf:
+    kept = {name: value for name, value in query.items() if name not in ("part", *ASKED)}
+    return PartOf(number=max(1, _whole(query.get("part", "")) or 1), query=kept)
 
 
 def _kept(query: Query) -> dict[str, str]:
