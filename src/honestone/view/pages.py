@@ -152,7 +152,7 @@ class Pages:
                 return _page(text_html(f"{kind}: {record.info.subject}", text, served=kind))
 
     def _scorecards(self, record: RunRecord, query: Query, *, is_one_of_many: bool) -> Served:
-        number = _whole(query.get("artifact", ""))
+        number = _number(query.get("artifact", ""))
         documents = list(enumerate(record.scorecards(), 1))
         if not documents:
             return _page(said_html(record.info.subject, [_NOTHING_YET], served="eval"))
@@ -183,7 +183,7 @@ class Pages:
                 return refused(404)
             table = self._viewer.table(record)
             among = _among(table, query, case.id)
-            return _page(case_html(table.report, case, _whole(query.get("attempt", "")), among, _part(query)))
+            return _page(case_html(table.report, case, _number(query.get("attempt", "")), among, _part(query)))
 
     def _versions(self, query: Query, name: str) -> Served:
         """Two versions of a loop."""
@@ -287,19 +287,19 @@ def _has_words(case: TableCaseDoc, words: Sequence[str]) -> bool:
 
 
 def _page_of(query: Query, total: int) -> PageOf:
-    number = max(1, _whole(query.get("page", "")) or 1)
+    number = max(1, _number(query.get("page", "")) or 1)
     last = max(1, -(-total // ROWS))
     return PageOf(number=min(number, last) if total else number, total=total, query=_kept(query))
 
 
 def _part(query: Query) -> PartOf:
     kept = {name: value for name, value in query.items() if name not in ("part", *ASKED)}
-    return PartOf(number=max(1, _whole(query.get("part", "")) or 1), query=kept)
+    return PartOf(number=max(1, _number(query.get("part", "")) or 1), query=kept)
 
 
 def _kept(query: Query) -> dict[str, str]:
     return {name: value for name, value in query.items() if name not in ("page", *ASKED) and value}
 
 
-def _whole(text: str) -> int | None:
+def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 8 else None
