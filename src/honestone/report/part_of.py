@@ -24,4 +24,3 @@ class PartOf:
 
     def link(self, number: int) -> str:
         return "?" + urlencode({**self.query, "part": str(number)}, errors="backslashreplace")
-
