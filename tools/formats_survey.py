@@ -99,7 +99,7 @@ TOOLS: Final = (
         name="Inspect",
         path=r"\.(jsonl|json|csv)$",
         words=r'(?s)\A(\s*\[?\s*\{(?=.*"input"\s*:)(?=.*"target"\s*:)|(?=[^\n]*\binput\b)(?=[^\n]*\btarget\b)[\w ,"]+\n)',
-        without=r'"\$(schema|ref|defs)"',
+        without=r'"\$(schema|ref|defs)"|"(eval|plan)"\s*:\s*\{',  # the log of a run holds samples too
         goal=0.80,
         dialects="inspect",
         in_repository="inspect_ai",

@@ -203,6 +203,21 @@ CONFIGS: list[dict[str, Json]] = [
     },
     config(said("Grüße, Zoë ✓", is_("contains", "Zoë"), is_("icontains", "GRÜSSE"), is_("regex", "✓$"))),
     config({"vars": {"q": "file://words.txt"}, "assert": [is_("contains", "from a file")]}),
+    config(
+        {"vars": {"q": [1, 2]}, "assert": [is_("equals", "1,2,")]},
+        {"vars": {"q": ["1", "2"]}, "assert": [is_("equals", "1,")]},
+        prompt="{% for one in q %}{{one}},{% endfor %}",
+    ),
+    config(
+        {"vars": {"q": [{"user": "a"}, {"assistant": "b"}]}, "assert": [is_("equals", "user=a assistant=b ")]},
+        prompt="{% for one in q %}{% for role, said in one %}{{role}}={{said}} {% endfor %}{% endfor %}",
+    ),
+    config(
+        {"vars": {"q": {"k": "v"}}, "assert": [is_("equals", "kv|")]},
+        prompt="{% for k, v in q %}{{k}}{{v}}{% endfor %}|{% for one in q %}{{one}}{% endfor %}",
+    ),
+    config(said(A, is_("contains", "fox")), derivedMetrics=[{"name": "twice", "value": "Fox * 2"}]),
+    config(said(A, is_("contains", "fox", reason="said so"), is_("contains", "cat", reason="wrong"))),
 ]
 
 DIFFERENT: Mapping[tuple[int, int], str] = {(33, 0): "`icontains` folds `ß` to `ss`"}

@@ -283,7 +283,6 @@ REASONS: Final[Mapping[str, str]] = {
     "file-threshold": "`execution.threshold` of a file",
     "failed-required": "The score of a case with a required grader that failed",
     "required-criterion": "A required criterion of a rubric",
-    "program-score": "The score of a program",
     "letters": "Letters in any case",
 }
 """How docs/from-agentv.md begins its explanation of each known difference."""
@@ -294,7 +293,6 @@ DIFFERENCES: Final[Mapping[tuple[str, str], str]] = {
     ("required", "number-missed"): "failed-required",
     ("min-score", "required"): "failed-required",
     ("rubrics-required", "masked"): "required-criterion",
-    ("code-grader", "part"): "program-score",
     ("unicode", "a"): "letters",
 }
 

@@ -103,6 +103,42 @@ def test_an_eval_without_anything_to_judge_by_is_skipped(tmp_path: Path) -> None
     assert found.suite.cases[0].skip and any("eval `1`" in note for note in found.notes)
 
 
+def test_a_path_from_the_evals_folder_may_be_elsewhere_in_the_skill(tmp_path: Path) -> None:
+    """`../tests/a.swift` is a file of the skill: it is in the workspace by its path in the skill."""
+    evals = skill(tmp_path)
+    (evals.parent / "tests").mkdir()
+    (evals.parent / "tests/a.swift").write_text("let x = 1\n")
+    one = {"id": 1, "prompt": "p", "files": ["../tests/a.swift"], "assertions": ["a"]}
+    found = read(evals, {"skill_name": "s", "evals": [one]})
+    workspace = found.suite.cases[0].workspace
+    assert not found.losses and workspace is not None
+    assert dict(workspace.files) == {"tests/a.swift": "let x = 1\n"}
+
+
+def test_an_assertion_that_names_what_to_look_for_is_a_check(tmp_path: Path) -> None:
+    """`regex` with `pattern` and `contains` with `value` are answered by code; of other types the keys are losses."""
+    told = [
+        {"text": "Has a date", "type": "regex", "pattern": r"\d{4}-\d\d"},
+        {"text": "Names Lima", "type": "contains", "value": "Lima"},
+        {"text": "Names no one", "type": "regex_absent", "pattern": "Bob"},
+    ]
+    found = read(tmp_path, {"skill_name": "s", "evals": [{"id": 1, "prompt": "p", "assertions": told}]})
+    date, lima, other = found.suite.cases[0].rubric.criteria
+    checks = [one.check for criterion in (date, lima) for one in criterion.items]
+    assert [(one.kind, one.value) for one in checks if one] == [("regex", r"\d{4}-\d\d"), ("contains", "Lima")]
+    assert date.requirement == "Has a date" and other.items[0].check is None
+    assert ["`pattern`" in loss.message for loss in found.losses] == [True]
+
+
+def test_the_prompt_of_an_assertion_is_asked(tmp_path: Path) -> None:
+    """It says how to judge, so it is part of the question and not metadata."""
+    told = [{"text": "Uses real data", "type": "semantic", "prompt": "Pass only with three values that are not round."}]
+    found = read(tmp_path, {"skill_name": "s", "evals": [{"id": 1, "prompt": "p", "assertions": told}]})
+    (case,) = found.suite.cases
+    assert "Pass only with three values" in case.rubric.criteria[0].requirement and not found.losses
+    assert case.metadata["assertions"] == [{"type": "semantic"}]
+
+
 def test_a_folder_of_files_is_given_whole(tmp_path: Path) -> None:
     """Every text file below it, by its path; links are left out, and what is not text is a loss."""
     evals = skill(tmp_path, a_csv="x\n", b_bin=b"\0\1")
@@ -125,7 +161,8 @@ def test_a_folder_of_files_is_given_whole(tmp_path: Path) -> None:
         ("evals/files/none.csv", "is not there"),
         ("evals/files/b.bin", "is not a text file"),
         ("evals/files/out", "leads out"),
-        ("../x", "leads out"),
+        ("../x", "is not there"),
+        ("../../x", "leads out"),
         ("/etc/passwd", "is not relative"),
     ],
 )

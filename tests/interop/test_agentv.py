@@ -371,8 +371,8 @@ tests:
     checks = {id: c.items[0].check for id, c in found.items() if c.items}
     prog = checks["prog"]
     assert prog is not None
-    assert (prog.kind, prog.value, dict(prog.options)) == ("grader", ["python", "my check.py"], {"min_score": 0.6})
-    assert found["prog"].required
+    assert (prog.kind, prog.value, dict(prog.options)) == ("grader", ["python", "my check.py"], {"scored": True})
+    assert (found["prog"].required, found["prog"].floor) == (False, Fraction(6, 10))
     assert [(c.kind, c.value) for id in ("latency", "cost", "token-usage") if (c := checks[id])] == [
         ("latency", 2000),
         ("cost", 0.1),

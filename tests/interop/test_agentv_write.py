@@ -288,7 +288,6 @@ def test_the_page_has_no_checks_and_no_other_threshold() -> None:
 @pytest.mark.parametrize(
     ("name", "check"),
     [
-        ("4", Check(kind="grader", value=["python", "a b.py"], options={"min_score": 0.5, "config": {"a": 1}})),
         (
             "4",
             Check(
@@ -330,3 +329,26 @@ def test_every_dialect_of_one_suite_reads_back_alike() -> None:
     )
     suite = simple(group)
     assert {normal(read(dump_agentv(suite, name)[0]).suite) == normal(suite) for name in NAMES} == {True}
+
+
+@pytest.mark.parametrize(
+    ("floor", "required", "back"), [(None, False, None), (Fraction(3, 5), False, Fraction(3, 5)), (None, True, 1)]
+)
+def test_programs_whose_score_counts_come_back(floor: Fraction | None, required: bool, back: Fraction | None) -> None:
+    """A scored program keeps its floor; one that must be met has to reach the score that meets it."""
+    check = Check(kind="grader", value=["python", "a b.py"], options={"config": {"a": 1}, "scored": True})
+    item = Item(id="c", requirement=check_in_words(check), check=check, whole=True)
+    suite = simple(Criterion(id="c", requirement=item.requirement, floor=floor, required=required, items=(item,)))
+    text, losses = dump_agentv(suite, "4")
+    assert losses == []
+    (case,) = read(text).suite.cases
+    own = case.rubric.criteria[-1]
+    assert (own.items, own.floor, own.required) == ((item,), back, False)
+
+
+def test_a_program_that_is_met_or_not_is_a_loss() -> None:
+    """AgentV would count a part of the points."""
+    check = Check(kind="grader", value=["python", "a.py"])
+    item = Item(id="c", requirement=check_in_words(check), check=check, whole=True)
+    _, losses = dump_agentv(simple(Criterion(id="c", requirement=item.requirement, items=(item,))), "4")
+    assert ["counts its score as it is" in str(loss) for loss in losses] == [True]

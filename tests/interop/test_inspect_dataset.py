@@ -219,3 +219,24 @@ def test_a_text_about_tasks_is_not_one(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as raised:
         read_any_suite(tmp_path / "notes.md")
     assert "Inspect task" not in raised.value.message
+
+
+def test_a_short_key_of_ones_own_is_not_a_misspelt_field(tmp_path: Path) -> None:
+    """Inspect leaves fields that it does not know out; here `age` is metadata, and `tagret` still an error."""
+    own = put(tmp_path, json.dumps([{"input": "Hi", "target": "Hello", "age": 42}]), name="d.json")
+    (case,) = suite_of(READERS[0], own).suite.cases
+    assert case.metadata == {"age": 42}
+    slip = put(tmp_path, json.dumps([{"input": "Hi", "target": "a", "choises": ["a"]}]), name="e.json")
+    assert any("unknown key `choises`" in message for message in wrong(READERS[0], slip))
+
+
+@pytest.mark.parametrize("target", [["A", "C"], "AC"])
+def test_several_right_choices_are_all_to_be_chosen(tmp_path: Path, target: object) -> None:
+    """As Inspect's scorer `choice` asks; without choices several targets are alternatives."""
+    sample = {"input": "Which are prime?", "target": target, "choices": ["2", "4", "5"]}
+    (case,) = suite_of(READERS[0], put(tmp_path, json.dumps([sample]), name="d.json")).suite.cases
+    asked = case.rubric.criteria[0].requirement
+    assert "all of these" in asked and "- A) 2" in asked and "- C) 5" in asked
+    either = {"input": "Big?", "target": ["yes", "very"]}
+    (other,) = suite_of(READERS[0], put(tmp_path, json.dumps([either]), name="e.json")).suite.cases
+    assert "one of these" in other.rubric.criteria[0].requirement

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import checks, lost, never_crashes, put, suite_of, wrong
 
-from honestone.core.errors import UsageError
+from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.suite.case import AttemptRule, Case
 from honestone.formats.document import Document
 from honestone.interop.promptfoo.asserts import FORMATS, READ_TYPES, assertion_of_cell
@@ -378,7 +378,7 @@ def test_cells_of_a_table_are_assertions(cell: str, assertion: dict[str, Any]) -
 
 def test_a_config_that_multiplies_without_end_is_refused(tmp_path: Path) -> None:
     """Ten lists of ten values would be ten thousand million cases."""
-    variables = ", ".join(f"v{n}: [0,1,2,3,4,5,6,7,8,9]" for n in range(10))
+    variables = ", ".join(f"v{n}: [a,b,c,d,e,f,g,h,i,j]" for n in range(10))
     document = put(tmp_path, f"prompts: [a]\ntests: [{{vars: {{{variables}}}, assert: [{{type: is-json}}]}}]\n")
     with pytest.raises(Exception, match="more than 10000 cases"):
         READERS[0].read(document)
@@ -520,7 +520,7 @@ def test_a_template_that_grows_without_end_is_left_alone() -> None:
 
 
 def test_a_config_for_red_teaming_alone_says_what_runs_it(tmp_path: Path) -> None:
-    """Nothing is there to judge: promptfoo's own command is named. With tests, only the attacks are lost."""
+    """Nothing is there to judge: promptfoo's own command is named. With tests, `promptfoo eval` runs those."""
     text = "targets: [echo]\nprompts: ['{{q}}']\nredteam: {purpose: p, plugins: [harmful]}\n"
     document = put(tmp_path, text)
     assert recognise(document) is READERS[0]
@@ -528,5 +528,96 @@ def test_a_config_for_red_teaming_alone_says_what_runs_it(tmp_path: Path) -> Non
         READERS[0].read(document)
     assert "promptfoo redteam run" in (told.value.hint or "") and (told.value.place or "").endswith(":3:10")
     tests = "tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]\n"
-    (loss,) = lost(suite_of(READERS[0], put(tmp_path, text + tests)))
-    assert "`redteam`" in loss
+    source = suite_of(READERS[0], put(tmp_path, text + tests))
+    assert not lost(source) and any("`redteam`" in note for note in source.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("prompts: ['{{q}}']\nproviders: [echo]\ntests: huggingface://datasets/a/b\n", "on a server"),
+        ("prompts: ['{{q}}']\nproviders: [echo]\ntests: file://tests.py\n", "made by code"),
+        ("prompts: [file://p.js]\nproviders: [echo]\ntests: [{vars: {q: a}}]\n", "made by code"),
+    ],
+)
+def test_a_config_whose_tests_or_prompts_are_all_lost_has_one_case_that_is_skipped(
+    tmp_path: Path, text: str, word: str
+) -> None:
+    """With --accept-loss it loads, and its only case says why nothing is judged."""
+    source = suite_of(READERS[0], put(tmp_path, text))
+    (case,) = source.suite.cases
+    assert any(word in loss for loss in lost(source))
+    assert case.skip == "its prompts or tests are made by code or are on a server" and not case.messages
+
+
+def test_a_rubric_prompt_without_a_value_is_a_loss_and_without_that_prompt_a_problem(tmp_path: Path) -> None:
+    """promptfoo allows an `llm-rubric` without a value only where `rubricPrompt` has the question."""
+    head = "prompts: ['{{q}}']\nproviders: [echo]\n"
+    tests = "tests: [{vars: {q: a}, assert: [{type: llm-rubric}, {type: contains, value: a}]}]\n"
+    asked = "defaultTest: {options: {rubricPrompt: 'Is it right?'}}\n"
+    assert any(
+        "is in `rubricPrompt`" in loss for loss in lost(suite_of(READERS[0], put(tmp_path, head + asked + tests)))
+    )
+    with pytest.raises(HonestoneError, match="needs a `value`"):
+        READERS[0].read(put(tmp_path, head + tests))
+
+
+def test_steps_and_tools_are_counted_with_patterns(tmp_path: Path) -> None:
+    """`*` in a tool's name stands for anything; steps that are not calls of tools are lost."""
+    text = """
+prompts: ['{{q}}']
+providers: [echo]
+tests:
+  - vars: {q: a}
+    assert:
+      - {type: 'trajectory:tool-used', value: {pattern: 'search_*'}}
+      - {type: 'trajectory:step-count', value: {type: tool, max: 4}}
+      - {type: 'trajectory:step-count', value: {type: tool, pattern: 'read*', min: 0, max: 2}}
+      - {type: 'trajectory:step-count', value: {type: message, max: 2}}
+"""
+    source = suite_of(READERS[0], put(tmp_path, text))
+    checks = [item.check for criterion in source.suite.cases[0].rubric.criteria for item in criterion.items]
+    assert [check.value for check in checks if check] == [
+        {"search_*": {"min": 1}},
+        {"*": {"max": 4}},
+        {"read*": {"min": 0, "max": 2}},
+    ]
+    (loss,) = lost(source)
+    assert "counts calls of tools only" in loss
+    with pytest.raises(HonestoneError, match="needs `min` or `max`"):
+        READERS[0].read(put(tmp_path, text.replace(", max: 4", "")))
+
+
+def test_relevance_to_a_conversation_is_a_score_of_the_judges(tmp_path: Path) -> None:
+    """With a threshold it decides."""
+    text = "prompts: ['{{q}}']\nproviders: [echo]\ntests:\n"
+    text += "  - {vars: {q: a}, assert: [{type: conversation-relevance, threshold: 0.8}]}\n"
+    source = suite_of(READERS[0], put(tmp_path, text))
+    (criterion,) = source.suite.cases[0].rubric.criteria
+    assert criterion.floor == Fraction(4, 5) and "relevant to the last message" in criterion.requirement
+    assert not lost(source)
+
+
+def test_only_lists_of_texts_are_multiplied_into_cases(tmp_path: Path) -> None:
+    """promptfoo keeps a list whose first value is not a text as one value; a loop over it has a round for each."""
+    text = """
+prompts: ['{% for m in xs %}{% for role, said in m %}{{role}}={{said}} {% endfor %}{% endfor %}']
+providers: [echo]
+tests: [{vars: {xs: [{user: a}, {assistant: b}]}, assert: [{type: contains, value: 'user=a assistant=b'}]}]
+"""
+    (case,) = suite_of(READERS[0], put(tmp_path, text)).suite.cases
+    assert case.input == "user=a assistant=b "
+
+
+def test_a_loop_with_one_name_goes_over_no_mapping() -> None:
+    """As in Nunjucks, which takes pairs of a mapping for two names only."""
+    assert fill("{% for k in m %}{{k}}{% endfor %}.", {"m": {"a": 1}}).text == "."
+    assert fill("{% for k, v in m %}{{k}}{{v}}{% endfor %}.", {"m": {"a": 1}}).text == "a1."
+
+
+def test_an_unknown_kind_of_assertion_does_not_hide_whose_file_it_is(tmp_path: Path) -> None:
+    """Prompts, providers, and variables in every test: promptfoo's, with a loss for that kind."""
+    text = "prompts: ['{{q}}']\nproviders: [echo]\ntests: [{vars: {q: a}, assert: [{type: b-eval, value: [x]}]}]\n"
+    document = put(tmp_path, text)
+    assert recognise(document) is READERS[0]
+    assert "unknown assertion `b-eval`" in lost(suite_of(READERS[0], document))[0]

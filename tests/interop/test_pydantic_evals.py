@@ -35,6 +35,13 @@ def one(tmp_path: Path, evaluators: str, *, more: str = "") -> Case:
         ("{Contains: {value: 7, as_strings: true}}", ("contains", "7")),
         ("{IsInstance: dict}", ("json-schema", {"type": "object"})),
         ("{MaxDuration: 2.5}", ("latency", 2500)),
+        ("{MaxToolCalls: 3}", ("tool-count", {"*": {"max": 3}})),
+        (
+            "{ToolCorrectness: [a, b, a]}",
+            ("tool-count", {"a": {"min": 2, "max": 2}, "b": {"min": 1, "max": 1}, "*": {"max": 3}}),
+        ),
+        ("{ToolCorrectness: []}", ("tool-count", {"*": {"max": 0}})),
+        ("{ToolCorrectness: {expected_tools: [a], allow_extra: true}}", ("tool-count", {"a": {"min": 1}})),
         ("{name: Contains, arguments: {value: x}}", ("contains", "x")),
         ("{name: Contains, arguments: [x]}", ("contains", "x")),
     ],
@@ -167,3 +174,20 @@ cases = st.lists(
 def test_no_dataset_crashes_the_reader(dataset: dict[str, Any]) -> None:
     """Whatever stands in a dataset, it is read or refused in words."""
     never_crashes(READERS[0], Document(path=Path("d.yaml"), text=json.dumps(dataset)))
+
+
+def test_calls_that_failed_are_named(tmp_path: Path) -> None:
+    """They count here: a limit without them is lost, and a list of tools says so."""
+    text = "cases: [{inputs: a}]\nevaluators:\n  - MaxToolCalls: {max_calls: 2, include_failed: false}\n  - ToolCorrectness: [x]\n"
+    source = suite_of(READERS[0], put(tmp_path, text))
+    (loss,) = lost(source)
+    assert "`MaxToolCalls` leaves calls that failed out" in loss
+    assert any("calls that failed" in note for note in source.notes)
+    for bad in (
+        "MaxToolCalls: few",
+        "MaxToolCalls: -1",
+        "MaxToolCalls: true",
+        "ToolCorrectness: x",
+        "ToolCorrectness: [1]",
+    ):
+        assert wrong(READERS[0], put(tmp_path, f"cases: [{{inputs: a}}]\nevaluators: [{{{bad}}}]\n", name="b.yaml"))

@@ -20,7 +20,7 @@ from honestone.interop.reader import Reader
 from honestone.interop.recognise import recognise
 from honestone.interop.waza.read import READERS
 
-EVAL, TASK, RUBRIC = READERS
+EVAL, TASK, RUBRIC, TRIGGERS = READERS
 
 TASK_TEXT = "id: t\nname: T\ninputs: {prompt: Do it}\n"
 
@@ -117,9 +117,46 @@ def test_expectations_and_inputs(tmp_path: Path) -> None:
         ("icontains-any", ["p", "q"]),
         ("not-skill-loaded", True),
         ("latency", 100),
+        ("tool-count", {"*": {"max": 3}}),
         ("tool-calls", ["ls"]),
     ]
-    assert len(lost(source)) == 1 and "max_tool_calls" in lost(source)[0]
+    assert not lost(source)
+
+
+def test_limits_of_tool_calls_and_patterns_of_files_are_checks(tmp_path: Path) -> None:
+    """All calls together are counted, 0 limits nothing; each pattern is looked for in its own file."""
+    text = (
+        "id: t\nname: T\ninputs: {prompt: p}\ngraders:\n"
+        "  - {name: a, type: behavior, config: {max_tool_calls: 5}}\n"
+        "  - {name: b, type: tool_calls, config: {min_calls: 1, max_calls: 0}}\n"
+        "  - {name: c, type: file, config: {content_patterns: [{path: a.py, must_match: ['def '], must_not_match: [eval]}]}}\n"
+    )
+    source = suite_of(TASK, put(tmp_path, text))
+    found = [checks(criterion) for criterion in source.suite.cases[0].rubric.criteria]
+    assert [[check[:2] for check in group] for group in found] == [
+        [("tool-count", {"*": {"max": 5}})],
+        [("tool-count", {"*": {"min": 1}})],
+        [("regex", "def "), ("not-regex", "eval")],
+    ]
+    assert [check[2] for check in found[2]] == [{"path": "a.py"}] * 2 and not lost(source)
+
+
+def test_trigger_tests_are_a_suite(tmp_path: Path) -> None:
+    """A case for each prompt, with the check that waza makes; what is not a prompt is said with its place."""
+    text = (
+        "skill: explainer\nshould_trigger_prompts:\n  - {prompt: Explain this, reason: direct, confidence: medium}\n"
+        "should_not_trigger_prompts:\n  - prompt: Tell a joke\n"
+    )
+    document = put(tmp_path, text)
+    assert recognise(document) is TRIGGERS
+    source = suite_of(TRIGGERS, document)
+    one, two = source.suite.cases
+    assert (source.suite.skill_id, one.input, one.description) == ("explainer", "Explain this", "direct")
+    assert one.metadata == {"confidence": "medium"}
+    found = [check[0] for case in (one, two) for criterion in case.rubric.criteria for check in checks(criterion)]
+    assert found == ["skill-loaded", "not-skill-loaded"]
+    assert wrong(TRIGGERS, put(tmp_path, "should_trigger_prompts: [{reason: x}]\n", name="b.yaml"))
+    assert wrong(TRIGGERS, put(tmp_path, "skill: s\nshould_trigger_prompts: []\n", name="c.yaml"))
 
 
 def test_an_evaluation_reads_its_tasks(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def expected_answer(answers: Sequence[str]) -> Criterion:
 
 
 def sound_check(
-    reading: FileReading, path: Steps, kind: str, value: Any, *, negated: bool = False, **options: Any
+    reading: FileReading, path: Steps, kind: str, value: Any, /, *, negated: bool = False, **options: Any
 ) -> Check | None:
     """A check of ours. One that cannot be is a problem; a pattern that only another language can read is lost."""
     value = as_written(value) if isinstance(value, Fraction) else value
@@ -87,6 +87,13 @@ def check_criterion(
     id = id or slug(words)
     item = Item(id=id, requirement=words, check=check, whole=True)
     return Criterion(id=id, requirement=words, weight=weight, items=(item,), **{**own_bar((item,), weight), **more})
+
+
+def triggers(wanted: bool) -> Criterion:
+    """The criterion of a run in which the agent reads the skill, or does not."""
+    check = Check(kind="skill-loaded", negated=not wanted)
+    words = "The agent uses the skill" if wanted else "The agent leaves the skill alone"
+    return check_criterion(check, id="triggers" if wanted else "does-not-trigger", requirement=words, floor=MAJORITY)
 
 
 def checklist(

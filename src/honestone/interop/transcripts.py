@@ -312,7 +312,7 @@ def draft_from_sessions(found: Sessions, *, skill: str | None = None, most: int 
     seen: set[str] = set()
     hidden = left = long = 0
     for ask in sorted(found.asks, key=lambda one: (not one.corrections, one.taken is not True)):
-        prompt = _SECRET.sub(HIDDEN, _printable(ask.prompt))
+        prompt = without_secrets(printable_text(ask.prompt))
         key = " ".join(prompt.split()).casefold()
         if key in seen:
             continue
@@ -346,7 +346,7 @@ def draft_from_sessions(found: Sessions, *, skill: str | None = None, most: int 
 
 def _case(ask: Ask, prompt: str, id: str) -> Case:
     """Judged by words where the answer taken was a short one; else by what was asked for afterwards, or by that answer."""
-    reference = _SECRET.sub(HIDDEN, _printable(ask.answer))[:LONGEST_ANSWER]
+    reference = without_secrets(printable_text(ask.answer))[:LONGEST_ANSWER]
     base = Case(
         id=id,
         rubric=_rubric(ask),
@@ -371,7 +371,7 @@ def _how(ask: Ask) -> str:
 
 
 def _rubric(ask: Ask) -> Rubric:
-    wanted = [_SECRET.sub(HIDDEN, " ".join(_printable(text).split()))[:400] for text in ask.corrections[:5]]
+    wanted = [without_secrets(" ".join(printable_text(text).split()))[:400] for text in ask.corrections[:5]]
     if wanted:
         questions = [f"Does at once what had to be asked for afterwards: {text}" for text in wanted]
     else:
@@ -385,6 +385,11 @@ def _rubric(ask: Ask) -> Rubric:
     return Rubric(criteria=tuple(criteria), threshold=PASS_THRESHOLD, floor=ZERO)
 
 
-def _printable(text: str) -> str:
+def without_secrets(text: str) -> str:
+    """The text with HIDDEN for what looks like a key or a token."""
+    return _SECRET.sub(HIDDEN, text)
+
+
+def printable_text(text: str) -> str:
     kept = "".join(sign for sign in text.replace("\r\n", "\n") if sign.isprintable() or sign in "\n\t")
     return kept.strip()

@@ -238,3 +238,24 @@ def test_a_variable_that_would_break_the_run_is_refused(name: str) -> None:
     """Names that the run itself needs, and what is no name."""
     with pytest.raises(RubricError, match="output_env"):
         read_check({"pytest": "t.py", "output_env": name})
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "score", "is_met"),
+    [
+        ("print(json.dumps({'score': 0.25}))", {"scored": True}, 25, False),
+        ("print(json.dumps({'score': 0.25}))", {"scored": True, "min_score": 0.2}, 25, True),
+        ("print(json.dumps({'score': 0.25}))", {"scored": False}, None, False),
+        ("", {"scored": True}, 100, True),
+        ("sys.exit(1)", {"scored": True}, 0, False),
+        ("sys.exit('no key')", {"scored": True}, None, None),
+        ("print('NaN')", {"scored": True}, None, None),
+        ('print(\'{"score": 1, "score": 0}\')', {"scored": True}, None, None),
+    ],
+)
+def test_the_score_of_a_grader_counts_where_it_is_asked_for(
+    tmp_path: Path, body: str, options: dict[str, Any], score: float | None, is_met: bool | None
+) -> None:
+    """`scored` gives the points next to the answer; what could not be judged has none."""
+    found = graded(tmp_path, body, **options)
+    assert (found.score, found.met) == (score, is_met)

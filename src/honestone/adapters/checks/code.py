@@ -130,7 +130,7 @@ async def find(check: Check, subject: Subject) -> Finding:
             case "command":
                 told = await _command(check, subject)
             case "grader":
-                told = await _grader(check, subject)
+                return await _grader(check, subject, sandbox)
             case "pytest":
                 told = await _pytest(check, subject)
             case _:
@@ -302,17 +302,18 @@ def _may_run(version: Version, name: str) -> bool:
     return entry is not None and entry.executable
 
 
-async def _grader(check: Check, subject: Subject) -> Told:
+async def _grader(check: Check, subject: Subject, sandbox: str) -> Finding:
     copy = subject.fresh_copy()
     try:
         words = _resolved(_words(check), subject.setting, subject.version, copy.work)
     except _MayBeInVersion as error:
-        return None, error.reason
+        return finding(check, (None, error.reason), sandbox=sandbox)
     asked = grading.request(check, subject, workspace=copy.work)
     ended = await _run(
         words, check, subject, copy, stdin=asked.encode("utf-8", "replace"), visible=_shown_beside(subject.setting)
     )
-    return grading.answer(check, ended)
+    score = grading.points_of(check, ended)
+    return finding(check, grading.answer(check, ended), sandbox=sandbox, score=score)
 
 
 async def _command(check: Check, subject: Subject) -> Told:

@@ -49,6 +49,18 @@ def _summary(output: Output) -> dict[str, Any]:
     }
 
 
+def points_of(check: Check, ended: Ended) -> float | None:
+    """The points from 0 to 100 that it gave, where its score is to count as it is; turned round by `not-`."""
+    if not check.option("scored", False):
+        return None
+    printed = ended.stdout.decode("utf-8", "replace").strip()
+    try:
+        score = score_of(json.loads(printed)) if printed else Fraction(ended.exit == 0)
+    except (ValueError, RecursionError):
+        return None  # `answer` says why
+    return float(100 * (1 - score if check.negated else score))
+
+
 def answer(check: Check, ended: Ended) -> Told:
     """A score, or only an exit code. A program that failed with words on stderr has judged nothing, whatever it printed."""
     if ended.exit != 0 and (ended.exit is None or ended.exit < 0 or ended.stderr.strip()):

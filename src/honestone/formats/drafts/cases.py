@@ -91,12 +91,21 @@ def _cases(
         others = {name: value for name, value in row.items() if name.strip() and name not in (input, reference)}
         others = {name: value for name, value in others.items() if value not in (None, "")}
         id = _free(slug(messages[-1].content), taken)
-        says = _ANSWERS if expected is None else _AGREES
-        cases.append(Case(id=id, rubric=_rubric(says), messages=messages, reference=expected, metadata=others))
+        cases.append(
+            Case(
+                id=id,
+                rubric=answer_rubric(has_reference=expected is not None),
+                messages=messages,
+                reference=expected,
+                metadata=others,
+            )
+        )
     return tuple(cases), empty
 
 
-def _rubric(requirement: str) -> Rubric:
+def answer_rubric(*, has_reference: bool) -> Rubric:
+    """One question: whether the output agrees with the reference, or else answers the input."""
+    requirement = _AGREES if has_reference else _ANSWERS
     item = Item(id="answer", requirement=requirement, whole=True)
     return Rubric(criteria=(Criterion(id="answer", requirement=requirement, items=(item,)),))
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from honestone.core.artifact import as_text
 from honestone.core.errors import UsageError
+from honestone.core.numbers import ONE
 from honestone.core.rubric import Criterion, slug
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
 from honestone.formats.document import Document
@@ -17,8 +18,8 @@ from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, shown
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_file import unsafe_name
 from honestone.interop.agent_skills.extra_keys import extra_keys
-from honestone.interop.agent_skills.triggers import read_triggers, signs_of_triggers, triggers
-from honestone.interop.criteria import MAJORITY, gated, undecided, yes_no
+from honestone.interop.agent_skills.triggers import read_triggers, signs_of_triggers
+from honestone.interop.criteria import MAJORITY, check_criterion, gated, sound_check, triggers, undecided, yes_no
 from honestone.interop.reader import Formats, Reader
 
 FORMATS: Final = Formats(__package__)
@@ -98,26 +99,44 @@ def _assertions(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:
         return
     for index, said in enumerate(value):
         here = (*entry.path, key, index)
-        text = _question(reading, said, here) if isinstance(said, dict) else said
+        text = _question(said) if isinstance(said, dict) else said
         if not isinstance(text, str) or not text.strip():
             reading.problem(f"an entry of `{key}` must be text, not {shown(said)}", here)
             continue
-        name = said.get("id") or said.get("name") if isinstance(said, dict) else None
+        about = said if isinstance(said, dict) else {}
+        name = about.get("id") or about.get("name")
         id = str(name).strip() if isinstance(name, str | int) and str(name).strip() else slug(text)
-        yield yes_no(id, text.strip(), floor=MAJORITY)
+        yield _criterion(reading, about, id, text.strip(), here)
 
 
-_ASSERTION: Final = ("text", "description", "id", "name")
+_ASSERTION: Final = ("text", "description", "id", "name", "prompt")
 _JUDGES: Final = words("weight points threshold score required critical negate value pattern regex command script code")
 """Keys of an assertion that would change how it is judged: nothing here does what they say."""
 
 
-def _question(reading: FileReading, said: dict[object, object], path: Steps) -> object:
+_BY_CODE: Final[Mapping[str, tuple[str, str]]] = {"regex": ("pattern", "regex"), "contains": ("value", "contains")}
+"""Types of assertions that code answers: the key that holds what is looked for, and the check of ours."""
+
+
+def _criterion(reading: FileReading, said: Mapping[object, object], id: str, question: str, path: Steps) -> Criterion:
+    """A check where the assertion names what to look for, else a question. `prompt` is what its judge is asked."""
+    key, kind = _BY_CODE.get(str(said.get("type")), ("", ""))
+    wanted = said.get(key)
+    for other in said:
+        if other in _JUDGES and not (other == key and isinstance(wanted, str)):
+            reading.loss(f"`{other}` of an assertion has no meaning here", (*path, str(other)))
+    if isinstance(wanted, str):
+        check = sound_check(reading, (*path, key), kind, wanted)
+        if check is not None:
+            return check_criterion(check, id=id, requirement=question, floor=ONE)
+    prompt = said.get("prompt")
+    asked = f"{question}\n\n{prompt.strip()}" if isinstance(prompt, str) and prompt.strip() else question
+    return yes_no(id, asked, floor=MAJORITY)
+
+
+def _question(said: Mapping[object, object]) -> object:
     """What an assertion that is a mapping asks."""
-    for key in said:
-        if key in _JUDGES:
-            reading.loss(f"`{key}` of an assertion has no meaning here", (*path, str(key)))
-    return next((said[key] for key in ("description", "text", "name") if said.get(key)), said)
+    return next((said[key] for key in ("description", "text", "name", "prompt") if said.get(key)), said)
 
 
 def _about_assertions(entry: FileEntry) -> dict[str, object]:
@@ -154,7 +173,7 @@ def _files(reading: FileReading, entry: FileEntry, document: Document, read: lis
         if not isinstance(name, str):
             reading.problem(f"a file of an eval must be a path, not {shown(name)}", here, _WHERE)
             continue
-        name = name.removeprefix("./").rstrip("/")
+        name = _in_skill(name, document.path.parent)
         wrong = unsafe_name(name)
         if wrong:
             reading.loss(f"the file name {wrong}, so the case runs without it", here, _WHERE)
@@ -165,6 +184,12 @@ def _files(reading: FileReading, entry: FileEntry, document: Document, read: lis
             else:
                 reading.loss(f"`{inner}` {text[0]}, so the case runs without it", here)
     return CaseWorkspace(files=found) if found else None
+
+
+def _in_skill(name: str, base: Path) -> str:
+    """The path below the skill's folder. `../tests/data.csv`, written from `evals/`, does not leave that folder."""
+    name = name.removeprefix("./").rstrip("/")
+    return name.removeprefix("../") if base.name == "evals" else name
 
 
 _WHERE: Final = "paths are relative to the skill: evals/files/data.csv"

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from honestone.core.rubric import Check, Criterion
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.document import Document
 from honestone.formats.reader import Cases, FileEntry, FileReading, shown
 from honestone.formats.source import SuiteSource
 from honestone.interop.agent_skills.extra_keys import extra_keys
-from honestone.interop.criteria import MAJORITY, check_criterion, gated
+from honestone.interop.criteria import gated, triggers
 from honestone.interop.reader import Formats
 
 FORMATS: Final = Formats(__package__)
@@ -22,13 +21,6 @@ LISTS: Final = ("evals", "queries", "cases")
 
 GROUPS: Final[Mapping[str, bool]] = {"should_trigger": True, "should_not_trigger": False}
 """Where it has them as two lists of texts."""
-
-
-def triggers(wanted: bool) -> Criterion:
-    """The criterion of a run in which the agent reads the skill, or does not."""
-    check = Check(kind="skill-loaded", negated=not wanted)
-    words = "The agent uses the skill" if wanted else "The agent leaves the skill alone"
-    return check_criterion(check, id="triggers" if wanted else "does-not-trigger", requirement=words, floor=MAJORITY)
 
 
 def read_triggers(document: Document) -> SuiteSource:

@@ -10,9 +10,10 @@ from typing import Any, Final
 from honestone.core.errors import RubricError
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Rubric
-from honestone.core.suite.case import AttemptRule, Case, Message, Split
+from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Split
 from honestone.formats.reader import FileEntry
 from honestone.interop.agentv.dialect import GRADER_LISTS, PASS_MARK, Dialect
+from honestone.interop.agentv.extensions import Extensions
 from honestone.interop.agentv.graders import Frame, expected_data, read_graders
 from honestone.interop.agentv.keys import TABLES
 from honestone.interop.agentv.places import Place, read_place
@@ -66,6 +67,7 @@ class Shared:
     messages: tuple[Message, ...] = ()
     input_files: tuple[tuple[FileEntry, str], ...] = ()
     place: Place = field(default_factory=Place)
+    extensions: Extensions = field(default_factory=Extensions)
 
 
 class Targets:
@@ -162,15 +164,21 @@ def _case(take: FileEntry, id: str, shared: Shared, prompt: Prompt | None, targe
         attempts=running.attempts or 1,
         stops_at_pass=bool(running.stops_at_pass),
         attempt_rule=running.attempt_rule or AttemptRule.MEAN,
-        setup=place.setup,
-        teardown=place.teardown,
-        workspace=place.workspace,
+        setup=(*place.setup, *shared.extensions.before),
+        teardown=(*shared.extensions.after, *place.teardown),
+        workspace=_workspace(place, shared),
         skip=skip,
         description=description,
         metadata=metadata,
     )
     lose_what_is_left(take, case, values)
     return case
+
+
+def _workspace(place: Place, shared: Shared) -> CaseWorkspace | None:
+    """Extensions need a workspace, so a case with them has one, which may be empty."""
+    has_extensions = shared.extensions.before or shared.extensions.after
+    return place.workspace or (CaseWorkspace() if has_extensions else None)
 
 
 def _rest(take: FileEntry, targets: Targets) -> None:

@@ -169,9 +169,9 @@ class _Common:
         return _group(self.name, children, weight=self.weight, negate=self.negate, floor=bar.floor)
 
 
-def _bar(take: FileEntry, frame: Frame, *, is_yes_no: bool, minimum: bool = True) -> Bar:
+def _bar(take: FileEntry, frame: Frame, *, is_yes_no: bool) -> Bar:
     """A grader's own bar: `min_score`, or `required` (true: its cut, else the case's threshold; a number: that)."""
-    least = take.number("min_score", low=0, high=1) if minimum else None
+    least = take.number("min_score", low=0, high=1)
     required = take.raw("required")
     if required is not None and not isinstance(required, bool):
         number = take.number("required", low=0, high=1)
@@ -185,9 +185,8 @@ def _bar(take: FileEntry, frame: Frame, *, is_yes_no: bool, minimum: bool = True
 
 
 def _of_code(take: FileEntry, kind: str, common: _Common, frame: Frame) -> list[Criterion]:
-    is_program = CODE[kind] is _script
     found = read_checks(take, kind, frame)
-    bar = _bar(take, frame, is_yes_no=is_program or found is None or found.whole, minimum=not is_program)
+    bar = _bar(take, frame, is_yes_no=CODE[kind] is not _script and (found is None or found.whole))
     return [_as_criterion(found, common, bar)] if found else []
 
 
@@ -442,6 +441,9 @@ def _field_accuracy(take: FileEntry, frame: Frame) -> Checks | None:
     if "fields" not in take or not take.value["fields"]:
         take.problem("`field-accuracy` needs `fields`")
         return None
+    if not fields and isinstance(frame.expected, dict):
+        take.note("fields without an expected value are all met by an output with JSON in it, as in AgentV")
+        return single("contains-json", True)
     if not fields:
         take.loss("none of these fields has an expected value in the case's expected output")
         return None
@@ -716,7 +718,7 @@ def _metrics(take: FileEntry, frame: Frame) -> Checks | None:
 def _script(take: FileEntry, frame: Frame) -> Checks | None:
     words = _words(take)
     cwd = take.text("cwd")
-    if cwd not in (None, ".", "./"):
+    if cwd is not None and frame.texts.resolve(cwd).resolve() != frame.texts.folder.resolve():
         take.loss(f"a grader runs in its file's folder, not in `{cwd}`", "cwd")
     given = take.raw("config")
     config: dict[str, object] = dict(given) if isinstance(given, dict) else {}
@@ -725,14 +727,8 @@ def _script(take: FileEntry, frame: Frame) -> Checks | None:
     config |= {str(key): value for key, value in take.value.items() if str(key) not in known}
     if words is None:
         return None
-    options: dict[str, object] = {}
-    if config:
-        options["config"] = config
-    take.note("a grader that is a program is met when it gives 1 (or its `min_score`); AgentV takes its score as it is")
-    least = take.number("min_score", low=0, high=1)
-    if least is not None:
-        options["min_score"] = as_written(least)
-    return single("grader", words, **options)
+    options: dict[str, object] = {"config": config} if config else {}
+    return single("grader", words, **options, scored=True)
 
 
 def _words(take: FileEntry) -> list[str] | None:

@@ -39,6 +39,7 @@ from honestone.interop.agentv.dialect import (
     likeness,
     likeness_of_row,
 )
+from honestone.interop.agentv.extensions import read_extensions
 from honestone.interop.agentv.graders import Frame, read_graders
 from honestone.interop.agentv.keys import FORMATS, TABLES
 from honestone.interop.agentv.places import read_place
@@ -202,6 +203,7 @@ def _shared(file: _File, top: FileEntry) -> Shared:
         messages=(*system, *(file.texts.messages(top, "input") if "input" in top else ())),
         input_files=tuple((top, name) for name in top.texts("input_files") or ()),
         place=read_place(top, file.texts),
+        extensions=read_extensions(top, file.texts),
     )
 
 

@@ -445,14 +445,20 @@ class _Writer:
         if written.pop("negate", negated):
             written["negate"] = True
         bars = self._bars(here, c)
-        if check.kind == "grader" and bars.pop("min_score", None) is not None:
-            # `min_score` of a program is the score that meets it, so a floor of its yes/no has no key.
-            self.lose(here, "a floor of a program's yes or no is written as `required`")
-            bars["required"] = True
+        if check.kind == "grader":
+            bars |= self._bars_of_program(here, c, check)
         shown = Check(kind=check.kind, value=check.value, negated=negated, options=check.options)
         if c.requirement != check_in_words(shown):
             self.lose(here, f"the words of a check ({c.requirement})")
         yield {**self._head(here, c, ""), **written, **bars}
+
+    def _bars_of_program(self, here: str, c: Criterion, check: Check) -> Plain:
+        """Its score counts as it is in AgentV, so one that has to be met has to reach what meets it."""
+        if not check.option("scored", False):
+            self.lose(here, "a program that is met or not met: AgentV counts its score as it is")
+        if c.required and not c.floor:
+            return {"required": True, "min_score": check.option("min_score", 1)}
+        return {}
 
     def _check(self, check: Check, negated: bool) -> Plain | str:
         """The grader of a check, or its name where there is none. `negate` in it overrides."""
@@ -463,8 +469,9 @@ class _Writer:
         if kind == "grader":
             type, _, key = self.shape.program.partition(":")
             words = value if isinstance(value, list) else _split(str(value))
-            more = {name: options.pop(name) for name in ("min_score", "config") if name in options}
-            return kind if options else {"type": type, key: words, **more}
+            config = {"config": options.pop("config")} if "config" in options else {}
+            is_other = options.keys() - {"scored", "min_score"}
+            return kind if is_other else {"type": type, key: words, **config}
         if kind == "tool-calls":
             return self._tool_calls(value, options)
         if options:

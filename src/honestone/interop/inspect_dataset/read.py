@@ -7,13 +7,14 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from honestone.core.rubric import Criterion
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
 from honestone.formats.csv_rows import csv_rows
 from honestone.formats.document import Document, MarkedLine
 from honestone.formats.nodes import Node, node_of
 from honestone.formats.reader import Cases, FileEntry, FileReading, did_you_mean, shown
 from honestone.formats.source import SuiteSource
-from honestone.interop.criteria import MAJORITY, as_text, expected_answer, gated, text_of_parts, undecided
+from honestone.interop.criteria import MAJORITY, as_text, expected_answer, gated, text_of_parts, undecided, yes_no
 from honestone.interop.inspect_dataset.tasks import refuse_task, signs_of_task
 from honestone.interop.reader import Formats, Reader
 from honestone.interop.sibling_files import SiblingFiles
@@ -22,6 +23,8 @@ FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
 
 FIELDS: Final = frozenset(TABLES["sample"].by_name) - {"..."}
+SHORT_KEY: Final = 4
+"""Letters of a key that is one of the user's own, not a misspelt field: `age`, `file`."""
 
 
 def _columns(document: Document) -> list[str]:
@@ -106,7 +109,7 @@ def _case(at: FileEntry, number: int, siblings: SiblingFiles) -> Case | None:
     for key in map(str, at.value):
         if key in FIELDS or key.startswith("x-"):
             continue
-        hint = did_you_mean(key, FIELDS)
+        hint = did_you_mean(key, FIELDS) if len(key) > SHORT_KEY else None
         if hint:
             at.reading.problem(f"unknown key `{key}` in a sample", (*at.path, key), hint, at_key=True)
             continue
@@ -115,9 +118,10 @@ def _case(at: FileEntry, number: int, siblings: SiblingFiles) -> Case | None:
     if choices and messages:
         listed = "\n".join(f"{letter}) {choice}" for letter, choice in choices.items())
         messages = [*messages[:-1], Message(messages[-1].role, f"{messages[-1].content}\n\n{listed}")]
-        targets = [f"{t.strip()}) {choices[t.strip()]}" if t.strip() in choices else t for t in targets]
+        targets = _chosen(targets, choices)
         at.note("inspect: the choices of a sample are put below its input as A), B), C), ...")
-    rubric = gated(at.reading, at.path, [expected_answer(targets)] if targets else [], MAJORITY)
+    question = [_all_chosen(targets) if choices and len(targets) > 1 else expected_answer(targets)] if targets else []
+    rubric = gated(at.reading, at.path, question, MAJORITY)
     if not targets:
         at.note("inspect: a sample without a target is skipped, as nothing says what a good output is")
     return Case(
@@ -177,6 +181,20 @@ def _choices(at: FileEntry) -> dict[str, str]:
         at.problem(f"`choices` must be a list of up to 26 texts, not {shown(value)}", "choices")
         return {}
     return {chr(65 + index): as_text(choice).strip() for index, choice in enumerate(value)}
+
+
+def _chosen(targets: list[str], choices: dict[str, str]) -> list[str]:
+    """The right choices with their letters. Inspect reads the letters one after another: `AC` is A and C."""
+    letters = "".join(target.strip() for target in targets)
+    if letters and set(letters) <= choices.keys():
+        return [f"{letter}) {choices[letter]}" for letter in letters]
+    return targets
+
+
+def _all_chosen(targets: list[str]) -> Criterion:
+    """Of several right choices all are to be chosen and no other, as Inspect's scorer `choice` asks."""
+    listed = "\n".join(f"- {target}" for target in targets)
+    return yes_no("expected-answer", f"Chooses all of these answers and no other:\n{listed}")
 
 
 def _targets(at: FileEntry) -> list[str]:

@@ -15,7 +15,7 @@ _DATASET: Final = re.compile(r"""\b(?:json|csv)_dataset\(\s*["']([^"'\n]{1,200})
 
 
 def signs_of_task(document: Document) -> int:
-    """By its text: a task file is no data, and looking at it runs nothing of it."""
+    """By its text: a task file is not data, and looking at it runs nothing of it."""
     if isinstance(document.value, dict | list):
         return 0
     return 90 if _IMPORT.search(document.text) and _TASK.search(document.text) else 0

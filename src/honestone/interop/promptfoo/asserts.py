@@ -55,6 +55,8 @@ class Scope:
     """What code hears of the case."""
     transforms: tuple[Script, ...] = ()
     """Of the whole test: what changes the output before an assertion looks at it."""
+    asks_otherwise: bool = False
+    """`rubricPrompt` of the test has the question that judges are asked."""
     depth: int = 0
 
     def deeper(self, *, gates: bool) -> Scope:
@@ -271,6 +273,9 @@ def _word_count(a: Assertion) -> Criterion | None:
 
 def _rubric(a: Assertion) -> Criterion | None:
     """`llm-rubric`: yes or no; with a threshold a score."""
+    if "value" not in a.at and a.scope.asks_otherwise:
+        a.loss("the question of this assertion is in `rubricPrompt`, which judges here are not asked")
+        return None
     value = a.value()
     if isinstance(value, dict):
         text: str | None = as_text(value)
@@ -315,11 +320,7 @@ def _tool_used(a: Assertion) -> Criterion | None:
         if name is None:
             a.problem("needs a `pattern`")
             return None
-        if "*" in name or "?" in name:
-            a.loss(f"the pattern `{name}` of tool names has no meaning here", "name the tools")
-            return None
-        bounds = {"min": 1 if low is None else int(low), **({} if high is None else {"max": int(high)})}
-        return a.check("tool-count", {name: bounds})
+        return _counted(a, name, 1 if low is None else low, high)
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not names or not all(isinstance(n, str) and n for n in names):
         a.problem(f"takes a tool's name or a list of them, not {shown(value)}")
@@ -328,6 +329,31 @@ def _tool_used(a: Assertion) -> Criterion | None:
         a.loss("`not-trajectory:tool-used` with several tools has no meaning here", "one assertion a tool")
         return None
     return a.check("tool-calls", names, mode="any_order")
+
+
+def _counted(a: Assertion, name: str, low: Fraction | int | None, high: Fraction | int | None) -> Criterion | None:
+    """How often tools of this name are called; `*` in it stands for anything."""
+    if "?" in name:
+        a.loss(f"the pattern `{name}` of tool names has no meaning here", "`*` is read, `?` is not")
+        return None
+    bounds = {key: int(bound) for key, bound in (("min", low), ("max", high)) if bound is not None}
+    return a.check("tool-count", {name: bounds})
+
+
+def _step_count(a: Assertion) -> Criterion | None:
+    """`trajectory:step-count` of the calls of tools; other kinds of steps are not in a trace here."""
+    if not isinstance(a.value(), dict):
+        a.problem(f"takes a mapping with `type` and `min` or `max`, not {shown(a.at.value.get('value'))}")
+        return None
+    below = a.below(TABLES["step-count"])
+    low, high = below.number("min", low=0), below.number("max", low=0)
+    if below.raw("type") not in ("tool", ["tool"]):
+        a.loss("`trajectory:step-count` counts calls of tools only here", "give it `type: tool`")
+        return None
+    if low is None and high is None:
+        a.problem("needs `min` or `max`")
+        return None
+    return _counted(a, below.text("pattern") or "*", low, high)
 
 
 def _tool_sequence(a: Assertion) -> Criterion | None:
@@ -379,6 +405,7 @@ _READ: Final[Mapping[str, Callable[[Assertion], Criterion | None]]] = {
     "word-count": _word_count,
     "g-eval": _g_eval,
     "trajectory:tool-used": _tool_used,
+    "trajectory:step-count": _step_count,
     "trajectory:tool-sequence": _tool_sequence,
     "trajectory:tool-args-match": _tool_arguments,
     **MEASURES,

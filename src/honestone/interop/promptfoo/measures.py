@@ -75,6 +75,10 @@ def _answer_relevance(a: Assertion) -> Criterion | None:
     return _graded(a, f"Answers {about}, and says nothing that does not belong to the answer", ANSWER_RELEVANCE)
 
 
+def _conversation_relevance(a: Assertion) -> Criterion | None:
+    return _graded(a, "Is relevant to the last message of the conversation that it answers", ZERO)
+
+
 def _context_faithfulness(a: Assertion) -> Criterion | None:
     return _about_context(a, "Everything that it states follows from this context: {context}")
 
@@ -115,6 +119,7 @@ READ: Final[Mapping[str, Callable[[Assertion], Criterion | None]]] = {
     "contains-json": _contains_json,
     "is-refusal": _is_refusal,
     "answer-relevance": _answer_relevance,
+    "conversation-relevance": _conversation_relevance,
     "context-faithfulness": _context_faithfulness,
     "context-relevance": _context_relevance,
     "context-recall": _context_recall,

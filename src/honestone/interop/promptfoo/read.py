@@ -65,6 +65,8 @@ class _Layer:
     prompts: tuple[str, ...] | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
     transforms: tuple[Script, ...] = ()
+    asks_otherwise: bool = False
+    """It has a `rubricPrompt`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +123,7 @@ class _Config:
         prompts, targets, options = self.prompts(top), self.targets(top), self.options(top)
         default = self.default_test(top)
         tests = [*self.tests(top, default), *self.scenarios(top, default)]
-        if not tests and not any(one.problems for one in (reading, *self.others)):
+        if not tests and not self.has(problems=True, losses=True):
             reading.problem("this config has no tests", (), "give it `tests`, each with `vars` and `assert`")
         cases = Cases()
         for prompt in prompts:
@@ -130,6 +132,8 @@ class _Config:
                     self.cases(prompt, len(prompts) > 1, number, layers, options, cases)
         if tests and prompts and not cases:
             reading.problem("no test of this config is for any of its prompts", ())
+        if not cases and not self.has(problems=True):
+            cases.add(_nothing_read(), top)
         reading.note(*FORMATS.defaults("promptfoo"))
         reading.join(*self.others)
         reading.finish()
@@ -142,6 +146,10 @@ class _Config:
             concurrency=options.concurrency,
         )
         return reading.suite_source(self.document, "promptfoo", suite, cases, self.siblings.files)
+
+    def has(self, *, problems: bool = False, losses: bool = False) -> bool:
+        """Whether something was found wrong, or lost, in this file or in one that it names."""
+        return any((problems and one.problems) or (losses and one.losses) for one in (self.reading, *self.others))
 
     # -------------------------------------------------------------------------------------------------- the target
 
@@ -450,6 +458,7 @@ class _Config:
             prompts=None if prompts is None else tuple(prompts),
             metadata=at.data("metadata"),
             transforms=() if options is None else self.transforms(options),
+            asks_otherwise=options is not None and "rubricPrompt" in options,
         )
 
     def transforms(self, options: FileEntry) -> tuple[Script, ...]:
@@ -476,7 +485,9 @@ class _Config:
     def variable(self, value: Any, reading: FileReading, path: Steps) -> Any:
         """A value, or the content of the file that it names."""
         if isinstance(value, list):
-            return [self.variable(v, reading, (*path, i)) for i, v in enumerate(value)]
+            parts = [self.variable(v, reading, (*path, i)) for i, v in enumerate(value)]
+            # Numbers are kept as they are written, which is text: whether the list is several cases is decided here.
+            return parts if _is_several(value) else tuple(parts)
         if not isinstance(value, str) or not value.startswith("file://"):
             if isinstance(value, int | float) and not isinstance(value, bool):
                 return reading.marked.raw(path) or value
@@ -531,11 +542,7 @@ class _Config:
         for layer in layers:
             variables |= layer.variables
         expands = next((layer.expands for layer in reversed(layers) if layer.expands is not None), True)
-        lists = [name for name, value in variables.items() if expands and isinstance(value, list)]
-        for name in lists:
-            if not variables[name]:
-                test.at.problem(f"the variable `{name}` is an empty list, so this test has no case")
-                return
+        lists = [name for name, value in variables.items() if expands and _is_several(value)]
         if len(cases) + math.prod(len(variables[name]) for name in lists) > MAX_CASES:
             raise self.too_many(test.at)
         described = test.description
@@ -581,6 +588,7 @@ class _Config:
             fill=filled,
             siblings=self.siblings,
             case={"vars": known, "test": {"description": test.description, "metadata": metadata}},
+            asks_otherwise=any(layer.asks_otherwise for layer in layers),
             transforms=next((layer.transforms for layer in reversed(layers) if layer.transforms), ()),
         )
         criteria = [
@@ -618,6 +626,16 @@ class _Config:
             description=test.description,
             metadata=metadata,
         )
+
+
+def _is_several(value: object) -> bool:
+    """A list that stands for several cases: promptfoo multiplies lists of texts, and keeps others as one value."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], str)
+
+
+def _nothing_read() -> Case:
+    """What a config comes to whose prompts or tests are all lost: one case that is skipped, and says why."""
+    return Case(id="not-read", rubric=undecided(), skip="its prompts or tests are made by code or are on a server")
 
 
 _TEMPLATES: Final = "names, loops, conditions and filters are filled in; see docs/from-promptfoo.md"
@@ -670,7 +688,8 @@ def _signs(document: Document) -> int:
     listed = [test for test in tests if isinstance(test, dict)] if isinstance(tests, list) else []
     asserts = [a for test in [*listed, value.get("defaultTest")] for a in _asserts_of(test)]
     other_tests = any(test.keys() & {"id", "criteria", "input", "expected_output"} for test in listed)
-    if keys & _AGENTV or other_tests or any(_is_agentv(a) for a in asserts):
+    filled = {"prompts", "providers"} <= keys and bool(listed) and all("vars" in test for test in listed)
+    if keys & _AGENTV or other_tests or any(_is_agentv(a, is_filled=filled) for a in asserts):
         return 20
     own = any(isinstance(a, dict) and _is_own(a) for a in asserts)
     has_tests = "tests" in keys or bool(keys & {"defaultTest", "scenarios"})
@@ -690,12 +709,13 @@ def _asserts_of(test: Any) -> list[Any]:
     return listed if isinstance(listed, list) else []
 
 
-def _is_agentv(assertion: Any) -> bool:
-    """A plain text, a kind that promptfoo does not have, or questions in a list."""
+def _is_agentv(assertion: Any, *, is_filled: bool) -> bool:
+    """A plain text, a kind that promptfoo does not have, or questions in a list. Where all tests fill in prompts, an unknown
+    kind says nothing."""
     if not isinstance(assertion, dict):
         return True
     type = assertion.get("type")
-    known = not isinstance(type, str) or is_type(type) or type == "assert-set"
+    known = is_filled or not isinstance(type, str) or is_type(type) or type == "assert-set"
     return not known or (type == "llm-rubric" and isinstance(assertion.get("value"), list))
 
 

@@ -217,7 +217,8 @@ def _template(text: str) -> Any:
         if isinstance(node, nodes.For):
             if node.recursive:
                 raise _Unreadable("a recursive loop has no meaning here")
-            node.iter = nodes.Filter(node.iter, _COUNTED, [], [], None, None, lineno=node.lineno)
+            is_pair: list[nodes.Expr] = [nodes.Const(isinstance(node.target, nodes.Tuple))]
+            node.iter = nodes.Filter(node.iter, _COUNTED, is_pair, [], None, None, lineno=node.lineno)
         if isinstance(node, nodes.Call) and not (isinstance(node.node, nodes.Name) and node.node.name == "range"):
             raise _Unreadable(f"the call of `{_said(node.node)}` is JavaScript, which is not run")
         if isinstance(node, nodes.List | nodes.Tuple) and not all(isinstance(one, plain) for one in node.items):
@@ -341,11 +342,12 @@ def _bounded(text: str) -> str:
     return text
 
 
-def _counted(values: Any) -> Iterator[Any]:
-    """The rounds of a loop, counted. Nunjucks goes over the pairs of a mapping, and over nothing where there is nothing."""
+def _counted(values: Any, is_pair: bool) -> Iterator[Any]:
+    """The rounds of a loop, counted. Nunjucks goes over a mapping only as pairs (`for key, value in`), and over nothing
+    where there is nothing."""
     from jinja2 import Undefined
 
-    if values is None or isinstance(values, Undefined):
+    if values is None or isinstance(values, Undefined) or (isinstance(values, Mapping) and not is_pair):
         return
     for value in list(values.items()) if isinstance(values, Mapping) else values:
         _HERE.get().step()

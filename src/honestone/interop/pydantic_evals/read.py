@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -183,6 +184,36 @@ def _g_eval(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | No
     return scaled(id, words, {Fraction(bounds[0]): "not met at all", Fraction(bounds[1]): "met in full"})
 
 
+def _max_tool_calls(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | None:
+    most, path = e.argument("max_calls")
+    if isinstance(most, bool) or not isinstance(most, int) or most < 0:
+        e.reading.problem(f"`MaxToolCalls` takes `max_calls`, a whole number from 0, not {shown(most)}", path)
+        return None
+    if e.option("include_failed") is False:
+        e.lose("leaves calls that failed out, which no check here does")
+        return None
+    return e.holds("tool-count", {"*": {"max": most}}, path)
+
+
+def _tool_correctness(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | None:
+    """Each tool as often as it is listed; without `allow_extra` no more often, and no other tool."""
+    names, path = e.argument("expected_tools")
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        e.reading.problem("`ToolCorrectness` takes `expected_tools`, a list of names", path)
+        return None
+    is_all = e.option("allow_extra") is not True
+    counts = {
+        name: {"min": count, "max": count} if is_all else {"min": count} for name, count in Counter(names).items()
+    }
+    if is_all:
+        counts["*"] = {"max": len(names)}
+    if e.option("include_failed") is not True:
+        e.reading.note(NOTES["failed-calls"])
+    if not counts:
+        e.reading.note("pydantic-evals: a `ToolCorrectness` that expects no tool and allows others always holds")
+    return e.holds("tool-count", counts, path) if counts else None
+
+
 _READ: Final[Mapping[str, Callable[[_Evaluator, tuple[Any, Steps] | None], Criterion | None]]] = {
     "Equals": _equals,
     "EqualsExpected": _equals_expected,
@@ -191,6 +222,8 @@ _READ: Final[Mapping[str, Callable[[_Evaluator, tuple[Any, Steps] | None], Crite
     "MaxDuration": _max_duration,
     "LLMJudge": _llm_judge,
     "GEval": _g_eval,
+    "MaxToolCalls": _max_tool_calls,
+    "ToolCorrectness": _tool_correctness,
 }
 
 

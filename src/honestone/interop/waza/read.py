@@ -29,6 +29,7 @@ from honestone.interop.criteria import (
 from honestone.interop.reader import Formats, Reader
 from honestone.interop.sibling_files import SiblingFiles
 from honestone.interop.waza.code import assertion_script
+from honestone.interop.waza.triggers import read_triggers, signs_of_triggers
 
 FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
@@ -56,7 +57,7 @@ class _Grader:
     def texts(self, key: str) -> list[str]:
         return self.config.texts(key) or []
 
-    def item(self, path: Steps, kind: str, value: Any, *, negated: bool = False, **options: Any) -> list[Item]:
+    def item(self, path: Steps, kind: str, value: Any, /, *, negated: bool = False, **options: Any) -> list[Item]:
         return _item(self.at.reading, path, kind, value, negated=negated, **options)
 
     def path(self, key: str) -> Steps:
@@ -70,9 +71,11 @@ class _Grader:
 
 
 def _item(
-    reading: FileReading, path: Steps, kind: str, value: Any, *, negated: bool = False, **options: Any
+    reading: FileReading, path: Steps, kind: str, value: Any, /, *, negated: bool = False, **options: Any
 ) -> list[Item]:
     """A check as the item of a checklist; none where it cannot be, which was said."""
+    if kind == "regex":
+        reading.note(FORMATS.notes["patterns"])
     check = sound_check(reading, path, kind, value, negated=negated, **options)
     return [] if check is None else [check_item(check)]
 
@@ -111,7 +114,22 @@ def _file(g: _Grader) -> Criterion | None:
                 g.at.reading.problem(f"`{name}` leads out of the workspace", path)
             else:
                 items += g.item(path, "command", ["test", "-e", name], negated=negated)
+    for at in g.config.mappings("content_patterns", TABLES["pattern"]):
+        items += _patterns(g, at)
     return g.criterion(items)
+
+
+def _patterns(g: _Grader, at: FileEntry) -> list[Item]:
+    """Patterns that the text of one file matches, or does not match."""
+    file = at.text("path")
+    if file is None:
+        return []
+    return [
+        item
+        for key, negated in (("must_match", False), ("must_not_match", True))
+        for number, pattern in enumerate(at.texts(key) or ())
+        for item in g.item((*at.path, key, number), "regex", pattern, negated=negated, path=file)
+    ]
 
 
 def _limits(at: FileEntry, *kinds: tuple[str, str]) -> list[Item]:
@@ -120,7 +138,19 @@ def _limits(at: FileEntry, *kinds: tuple[str, str]) -> list[Item]:
     for key, kind in kinds:
         limit = at.number(key, low=0)
         items += _item(at.reading, (*at.path, key), kind, limit) if limit else []
-    return [*items, *_tools(at)]
+    return [*items, *_call_count(at, most="max_tool_calls"), *_tools(at)]
+
+
+def _call_count(at: FileEntry, *, most: str, least: str | None = None) -> list[Item]:
+    """A check of how many tool calls there are in all, by the keys that limit them; 0 sets no limit, as in waza."""
+    keys = {"min": least, "max": most}
+    limits = {name: at.number(key, low=0) for name, key in keys.items() if key is not None}
+    counts = {name: as_written(limit) for name, limit in limits.items() if limit}
+    return (
+        _item(at.reading, (*at.path, most if "max" in counts else least or most), "tool-count", {"*": counts})
+        if counts
+        else []
+    )
 
 
 def _tools(at: FileEntry) -> list[Item]:
@@ -235,7 +265,7 @@ def _constraint(g: _Grader) -> Criterion | None:
 
 
 def _tool_calls(g: _Grader) -> Criterion | None:
-    return g.criterion(_tools(g.config))
+    return g.criterion([*_call_count(g.config, most="max_calls", least="min_calls"), *_tools(g.config)])
 
 
 def _code(g: _Grader) -> Criterion | None:
@@ -621,4 +651,5 @@ READERS: tuple[Reader, ...] = (
     FORMATS.reader("waza", _eval_signs, _read_eval),
     FORMATS.reader("waza-task", _task_signs, _read_task),
     FORMATS.reader("waza-rubric", _rubric_signs, _read_rubric),
+    FORMATS.reader("waza-triggers", signs_of_triggers, read_triggers),
 )
