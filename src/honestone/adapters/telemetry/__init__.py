@@ -1,0 +1,1 @@
+"""Telemetry: what was done, carried to a collector."""
