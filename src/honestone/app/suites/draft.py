@@ -27,6 +27,7 @@ from honestone.system.files import printable
 
 if TYPE_CHECKING:
     from honestone.formats.drafts.found import TakenPart
+    from honestone.interop.traces.task import DroppedTrace
     from honestone.ports import Model
 
 FORMATS: Final = ("task-suite", "honestone")
@@ -38,10 +39,15 @@ FROM_SESSIONS: Final = 30
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteDraftRequest:
     """`skill` or `sessions` (a folder of session logs) or both; `form` is one of FORMATS, by default task-suite, and
-    honestone for sessions; `model` is a judge's name; `most` tasks are drafted."""
+    honestone for sessions; `model` is a judge's name; `most` tasks are drafted. `traces` is a file of traces, of which
+    `sample` are taken, so many of each value of `by` as its share is."""
 
     skill: Path | None = None
     sessions: Path | None = None
+    traces: Path | None = None
+    sample: int | None = None
+    by: str | None = None
+    seed: int = 0
     form: str | None = None
     model: str | None = None
     most: int | None = None
@@ -57,6 +63,9 @@ class DraftedSuite:
     to_check: tuple[str, ...]
     notes: tuple[str, ...] = ()
     taken: tuple[TakenPart, ...] = ()
+    dropped: tuple[DroppedTrace, ...] = ()
+    recorded: str | None = None
+    """The file of recorded outputs that belongs to the suite, as JSON lines."""
 
     def text(self, output: Path | None) -> str:
         """The file, which reads back without an error. `output` is where it will be written."""
@@ -100,6 +109,7 @@ class DraftedSuite:
             "to_check": list(self.to_check),
             "notes": list(self.notes),
             **({"taken": [one.to_plain() for one in self.taken]} if self.taken else {}),
+            **({} if self.recorded is None else {"dropped": [one.to_plain() for one in self.dropped]}),
         }
 
 

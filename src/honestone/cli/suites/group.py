@@ -7,7 +7,7 @@ import click
 from honestone.cli.main import LazyGroup
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "new": ("honestone.cli.suites.new:new", "Draft tasks from a skill or from transcripts."),
+    "new": ("honestone.cli.suites.new:new", "Draft tasks from a skill, a table, transcripts or traces."),
     "check": ("honestone.cli.suites.check:check", "Find what is wrong or weak in a suite."),
     "lock": ("honestone.cli.suites.lock:lock", "Lock cases, rubrics, prompt, judges and bars."),
     "convert": ("honestone.cli.convert:convert_suite", "Write a suite in another format."),

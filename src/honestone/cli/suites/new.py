@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from honestone.app.suites.draft import DraftedSuite
 
 MOST_TASKS = 200
+MOST_SHOWN = 30
+"""Dropped traces that are listed for people; JSON has all."""
 
 
-@click.command("new", short_help="Draft tasks from a skill, a table or transcripts.")
+@click.command("new", short_help="Draft tasks from a skill, a table, transcripts or traces.")
 @click.option(
     "--from",
     "skill",
@@ -34,6 +36,18 @@ MOST_TASKS = 200
     metavar="DIR",
     help="Session logs of Claude Code or Codex, or JSON with `messages`.",
 )
+@click.option(
+    "--from-traces",
+    "traces",
+    type=shared.PATH,
+    metavar="FILE",
+    help="Traces of an application: OpenTelemetry (OTLP JSON), Langfuse or Inspect. Needs --output.",
+)
+@click.option("--sample", type=click.IntRange(1, 10_000), metavar="N", help="From traces: so many of them. [all]")
+@click.option(
+    "--by", metavar="KEY", help="With --sample: each value of KEY (model, name, tools, any attribute) keeps its share."
+)
+@click.option("--seed", type=int, default=0, help="With --sample: another number takes another sample. [0]")
 @click.option("--output", type=shared.PATH, metavar="FILE", help="Where to write it. [stdout]")
 @click.option(
     "-f",
@@ -58,19 +72,30 @@ def new(output: Path | None, force: bool, as_json: bool, **asked: Any) -> int:
     """Draft a suite of tasks, judged by code wherever words can tell.
 
     It is a draft: the file begins with what a person should look at. With --from and --from-transcripts the tasks are
-    those of the sessions, for that skill. Of a table, `question`, `input`, `prompt` or `query` is the input; `answer`,
+    those of the sessions, for that skill. With --from-traces each input is a case once, its output a recorded target in a file
+    next to the suite. Of a table, `question`, `input`, `prompt` or `query` is the input; `answer`,
     `expected`, `reference`, `target` or `output` the reference; other columns are metadata.
     """
     from honestone.app.suites.draft import SuiteDraftRequest, draft_tasks
     from honestone.cli.terminal import here
 
     request = SuiteDraftRequest(**asked)
-    if request.skill is None and request.sessions is None:
-        raise click.UsageError("name a skill (--from) or sessions (--from-transcripts)", click.get_current_context())
+    if request.skill is None and request.sessions is None and request.traces is None:
+        ctx = click.get_current_context()
+        raise click.UsageError("name a skill (--from), sessions (--from-transcripts) or traces (--from-traces)", ctx)
     refuse_overwriting(output, force, example="suite.yaml")
-    drafted = draft_tasks(here(), request)
+    if request.traces is not None:
+        from honestone.app.suites.from_traces import suite_from_traces
+
+        drafted = suite_from_traces(here(), request, request.traces, output)
+    else:
+        drafted = draft_tasks(here(), request)
     text = drafted.text(output)
     if output is not None:
+        if drafted.recorded is not None:
+            from honestone.app.suites.from_traces import recorded_name
+
+            write_new(output.with_name(recorded_name(output)), drafted.recorded, force, example="suite.yaml")
         write_new(output, text, force, example="suite.yaml")
     if as_json:
         write(dump(drafted.to_plain(output)) + "\n")
@@ -79,24 +104,30 @@ def new(output: Path | None, force: bool, as_json: bool, **asked: Any) -> int:
         _print_summary(drafted, sys.stderr)
     else:
         _print_summary(drafted, sys.stdout)
-        _print_next(output, request.skill, is_table=bool(drafted.taken))
+        _print_next(output, request.skill, is_table=bool(drafted.taken), is_recorded=drafted.recorded is not None)
     return 0
 
 
 def _print_summary(drafted: DraftedSuite, stream: TextIO) -> None:
     from honestone.system.drawing import clean, count
 
-    what = "case" if drafted.taken else "task"
+    what = "case" if drafted.taken or drafted.recorded is not None else "task"
     lines = [f"{count(len(drafted.suite.cases), what)}, {drafted.by_code} judged by code alone"]
     lines += [f"note: {note}" for note in drafted.notes]
+    lines += [f"dropped: {one.place}: {one.name or 'an entry'}: {one.why}" for one in drafted.dropped[:MOST_SHOWN]]
+    more = len(drafted.dropped) - MOST_SHOWN
+    lines += [f"dropped: {count(more, 'other')}; --json lists each" for _ in range(more > 0)]
     lines += ["what a person should look at", *(f"  - {point}" for point in drafted.to_check)]
     stream.write("".join(f"{clean(one)}\n" for one in lines))
 
 
-def _print_next(output: Path, skill: Path | None, *, is_table: bool) -> None:
+def _print_next(output: Path, skill: Path | None, *, is_table: bool, is_recorded: bool) -> None:
     from honestone.system.drawing import line
 
     name = line(shlex.quote(str(output)))
+    if is_recorded:
+        write(f"\nwrote {line(output)}\n\nnext\n  honestone suite check {name}\n  honestone eval {name}\n")
+        return
     if is_table:
         write(
             f"\nwrote {line(output)}\n\nnext\n  honestone suite check {name}\n  honestone eval {name} --target TARGET\n"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from click.core import ParameterSource
 
+from honestone.cli.options import shown_store
 from honestone.cli.terminal import dump, render, write, write_page
 from honestone.core.numbers import exact
 from honestone.system.drawing import style_for
@@ -67,7 +68,10 @@ def take_suite_request(
     )
 
 
-_OF_A_TARGET: Final = ("targets", "subjects", "outputs", "fresh", "target_timeout", "baseline", "update_baseline")
+_OF_A_TARGET: Final = (
+    *("targets", "subjects", "outputs", "fresh", "target_timeout", "baseline", "update_baseline"),
+    *("remote", "priority"),
+)
 
 
 def _judge_again(ctx: click.Context, suite: Path) -> str:
@@ -78,13 +82,15 @@ def _judge_again(ctx: click.Context, suite: Path) -> str:
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if not given or not isinstance(option, click.Option) or name in _OF_A_TARGET:
             continue
-        value = ctx.params[name]
+        value = ctx.params[name] if name in ctx.params else shown_store()
         for one in value if option.multiple else [value]:
             words += [option.opts[-1]] if option.is_flag else [option.opts[-1], str(one)]
     return shlex.join(words)
 
 
 SUITE_FORMATS = ("text", "markdown", "json", "junit", "csv", "jsonl", "html")
+SUITE_EXPORTS = ("inspect", "parquet", "truescore")
+"""What `show` makes of a recorded run for other tools, besides the reports that `eval` prints as well."""
 COMPARISON_FORMATS = ("text", "markdown", "json", "html")
 
 

@@ -1,0 +1,1 @@
+"""Traces of applications: OpenTelemetry (OTLP JSON), exports of Langfuse, logs of Inspect."""

@@ -1,0 +1,234 @@
+"""Spans of OpenTelemetry with the GenAI semantic conventions, as tasks: OTLP JSON, or one span an object.
+
+Texts are in `gen_ai.input.messages` and `gen_ai.output.messages`, in events of a span, or in the indexed attributes that
+older instrumentations write (`gen_ai.prompt.0.content`); OpenInference has `input.value` and `output.value`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from honestone.core.json_value import Json, JsonObject
+from honestone.core.suite.case import Message
+from honestone.core.suite.trace import ToolCall
+from honestone.interop.traces.task import (
+    TracedTask,
+    calls_in,
+    decoded,
+    facts_of,
+    last_text,
+    messages_in,
+    tool_call,
+    total,
+    whole_number,
+)
+
+_DEEPEST: Final = 40
+_INDEXED: Final = re.compile(r"(?:gen_ai|llm)\.(prompt|completion)\.(\d{1,4})\.(role|content)")
+_IN: Final = ("gen_ai.input.messages", "input.value", "traceloop.entity.input")
+_OUT: Final = ("gen_ai.output.messages", "output.value", "traceloop.entity.output")
+_TEXTS: Final = (*_IN, *_OUT, "gen_ai.system_instructions", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """One span. `start` and `end` are nanoseconds, `values` its attributes and those of its resource as plain values."""
+
+    trace: str
+    id: str
+    parent: str
+    name: str
+    start: int
+    end: int
+    values: Mapping[str, Json]
+    place: str
+
+    @property
+    def is_tool(self) -> bool:
+        return self.values.get("gen_ai.operation.name") == "execute_tool" or "gen_ai.tool.name" in self.values
+
+    @property
+    def asked(self) -> tuple[Message, ...]:
+        rules = self.values.get("gen_ai.system_instructions")
+        system = messages_in([{"role": "system", "content": decoded(rules)}]) if rules else ()
+        return (*system, *messages_in(self._first(_IN) or self._indexed("prompt")))
+
+    @property
+    def answered(self) -> str | None:
+        return last_text(self._first(_OUT) or self._indexed("completion"))
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        """The calls in its messages: those of the input were made before."""
+        both = [decoded(self._first(names)) for names in (_IN[:1], _OUT[:1])]
+        return calls_in([one for part in both if isinstance(part, list) for one in part])
+
+    def _first(self, names: Sequence[str]) -> Json:
+        return next((self.values[name] for name in names if self.values.get(name)), None)
+
+    def _indexed(self, kind: str) -> Json:
+        rows: dict[int, dict[str, Json]] = {}
+        for key, value in self.values.items():
+            found = _INDEXED.fullmatch(key)
+            if found is not None and found[1] == kind:
+                rows.setdefault(int(found[2]), {"role": "user" if kind == "prompt" else "assistant"})[found[3]] = value
+        return [rows[number] for number in sorted(rows)]
+
+
+def spans_of(plain: JsonObject, place: str) -> Iterator[Span]:
+    """The spans of an OTLP document, or the span that this is."""
+    if "resourceSpans" not in plain:
+        yield _span(plain, {}, place)
+        return
+    for resource in _dicts(plain.get("resourceSpans")):
+        about = _dict(resource.get("resource"))
+        shared = _attributes(about.get("attributes"))
+        for scope in _dicts(resource.get("scopeSpans", resource.get("instrumentationLibrarySpans"))):
+            for span in _dicts(scope.get("spans")):
+                yield _span(span, shared, place)
+
+
+def is_span(plain: JsonObject) -> bool:
+    context = _dict(plain.get("context"))
+    return "attributes" in plain and ("spanId" in plain or "span_id" in plain or "span_id" in context)
+
+
+def _span(plain: JsonObject, shared: Mapping[str, Json], place: str) -> Span:
+    context = _dict(plain.get("context"))
+    values = {**shared, **_attributes(plain.get("attributes"))}
+    for event in _dicts(plain.get("events")):
+        for key, value in _attributes(event.get("attributes")).items():
+            values.setdefault(_OLD.get(key, key), value)
+
+    def said(*names: str) -> str:
+        found = (plain.get(name) or context.get(name) for name in names)
+        return next((str(one) for one in found if isinstance(one, str | int)), "")
+
+    return Span(
+        trace=said("traceId", "trace_id") or said("spanId", "span_id"),
+        id=said("spanId", "span_id"),
+        parent=said("parentSpanId", "parent_id", "parent_span_id"),
+        name=said("name"),
+        start=whole_number_of_time(plain.get("startTimeUnixNano", plain.get("start_time"))),
+        end=whole_number_of_time(plain.get("endTimeUnixNano", plain.get("end_time"))),
+        values=values,
+        place=place,
+    )
+
+
+_OLD: Final[Mapping[str, str]] = {
+    "gen_ai.prompt": "gen_ai.input.messages",
+    "gen_ai.completion": "gen_ai.output.messages",
+}
+"""What events of a span were called in earlier versions of the conventions."""
+
+
+def whole_number_of_time(value: Json) -> int:
+    """Nanoseconds; 0 where it is not said in numbers."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def tasks_of(spans: Sequence[Span]) -> Iterator[TracedTask]:
+    """A task of each trace, in the order in which the traces are first met."""
+    traces: dict[str, list[Span]] = {}
+    for span in spans:
+        traces.setdefault(span.trace, []).append(span)
+    for name, found in traces.items():
+        yield _task(name, sorted(found, key=lambda one: one.start))
+
+
+def _task(name: str, spans: Sequence[Span]) -> TracedTask:
+    """The outermost spans with texts say what was asked first and answered last; inner ones only where they do not."""
+    asked = [one for one in spans if not one.is_tool and one.asked]
+    answered = [one for one in spans if not one.is_tool and one.answered]
+    first = _outermost(asked)[:1] or asked[:1]
+    last = _outermost(answered)[-1:] or answered[-1:]
+    shown = (first or last or list(spans))[0]
+    roots = [one for one in spans if not one.parent] or [shown]
+    model = next((str(one.values[key]) for key in _MODELS for one in spans if one.values.get(key)), "")
+    calls = _calls(spans)
+    inner = {one.parent for one in spans if _counts(one)}
+    counted = [one for one in spans if _counts(one) and one.id not in inner]
+    plain = {key: value for key, value in {**roots[0].values, **shown.values}.items() if key not in _TEXTS}
+    facts = facts_of(plain) | {"name": roots[0].name} | ({"model": model} if model else {})
+    took = roots[0].end - roots[0].start
+    return TracedTask(
+        name=name,
+        place=shown.place,
+        messages=first[0].asked if first else (),
+        output=last[0].answered if last else None,
+        tool_calls=tuple(calls) or None,
+        input_tokens=total([whole_number(one.values.get("gen_ai.usage.input_tokens")) for one in counted]),
+        output_tokens=total([whole_number(one.values.get("gen_ai.usage.output_tokens")) for one in counted]),
+        duration_ms=took // 1_000_000 if 0 < took < 10**18 else None,
+        facts=facts | ({"tools": "+".join(sorted({one.name for one in calls}))} if calls else {}),
+    )
+
+
+_MODELS: Final = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
+
+
+def _counts(span: Span) -> bool:
+    return "gen_ai.usage.input_tokens" in span.values or "gen_ai.usage.output_tokens" in span.values
+
+
+def _calls(spans: Sequence[Span]) -> list[ToolCall]:
+    """Spans that ran a tool say it best; without any, the messages of the span that has the most calls."""
+    ran = [
+        tool_call(
+            one.values.get("gen_ai.tool.name") or one.name.removeprefix("execute_tool ").strip(),
+            one.values.get("gen_ai.tool.call.arguments", one.values.get("input.value")),
+            one.values.get("gen_ai.tool.call.result", one.values.get("output.value")),
+        )
+        for one in spans
+        if one.is_tool
+    ]
+    found = [one for one in ran if one is not None]
+    return found or max((one.calls for one in spans), key=len, default=[])
+
+
+def _outermost(spans: Sequence[Span]) -> list[Span]:
+    """Those whose parent is not one of them."""
+    ids = {one.id for one in spans}
+    return [one for one in spans if one.parent not in ids]
+
+
+# ------------------------------------------------------------------------------------------------------- attributes
+
+_PLAIN: Final = ("stringValue", "boolValue", "doubleValue", "bytesValue")
+
+
+def _attributes(value: Json) -> dict[str, Json]:
+    """Attributes as OTLP lists them, or as an object from names to values."""
+    if isinstance(value, dict):
+        return dict(value)
+    pairs = ((one.get("key"), _any(one.get("value"), 0)) for one in _dicts(value))
+    return {key: found for key, found in pairs if isinstance(key, str)}
+
+
+def _any(value: Json, depth: int) -> Json:
+    """OTLP's AnyValue. What is nested deeper than any real value is left out."""
+    if not isinstance(value, dict) or depth > _DEEPEST:
+        return None
+    plain: Json = next((value[name] for name in _PLAIN if name in value), None)
+    if plain is not None:
+        return plain
+    if "intValue" in value:
+        return whole_number(value["intValue"])
+    if "arrayValue" in value:
+        return [_any(one, depth + 1) for one in _dicts(_dict(value["arrayValue"]).get("values"))]
+    pairs = _dicts(_dict(value.get("kvlistValue")).get("values"))
+    return {str(one.get("key")): _any(one.get("value"), depth + 1) for one in pairs}
+
+
+def _dict(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _dicts(value: Json) -> list[JsonObject]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

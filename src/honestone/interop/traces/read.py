@@ -1,0 +1,141 @@
+"""Files of traces, known by what they hold: OTLP JSON, exports of Langfuse, logs of Inspect; also as JSON lines.
+
+Files are hostile data: sizes and nesting have limits, and what is not a trace is dropped with its place and the reason.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from honestone.core.errors import FileError
+from honestone.core.json_value import Json, JsonObject, visible
+from honestone.interop.traces import inspect_samples, langfuse, otel
+from honestone.interop.traces.task import DroppedTrace, TracedTask
+
+MAX_BYTES: Final = 100_000_000
+MAX_VALUES: Final = 200_000
+_HINT: Final = (
+    "OTLP JSON of OpenTelemetry, exports of Langfuse (JSON or JSON lines) and logs of Inspect (.eval, .json) are read"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTraces:
+    """The tasks of a file in its order, and what in it is not one."""
+
+    tasks: tuple[TracedTask, ...]
+    dropped: tuple[DroppedTrace, ...]
+
+
+def read_traces(path: Path) -> FoundTraces:
+    """Raises FileError for a file that cannot be read, is too large, or holds no trace at all."""
+    spans: list[otel.Span] = []
+    observed: list[tuple[str, JsonObject]] = []
+    tasks: list[TracedTask] = []
+    dropped: list[DroppedTrace] = []
+    for number, (place, value) in enumerate(_values(path, dropped)):
+        if number == MAX_VALUES:
+            raise FileError(f"`{path}` holds more than {MAX_VALUES:,} traces or spans", hint="export a shorter time")
+        if not isinstance(value, dict):
+            dropped.append(_not_one(place))
+        elif "resourceSpans" in value or otel.is_span(value):
+            spans += otel.spans_of(value, place)
+        elif inspect_samples.is_sample(value):
+            tasks.append(inspect_samples.task_of(value, place))
+        elif langfuse.is_observation(value) or langfuse.is_trace(value):
+            observed.append((place, value))
+        else:
+            dropped.append(_not_one(place))
+    found = (*otel.tasks_of(spans), *langfuse.tasks_of(observed), *tasks)
+    if not found:
+        why = f" ({dropped[0].why})" if dropped else ""
+        raise FileError(f"`{path}` holds no trace{why}", place=dropped[0].place if dropped else None, hint=_HINT)
+    return FoundTraces(tasks=found, dropped=tuple(dropped))
+
+
+def _not_one(place: str) -> DroppedTrace:
+    why = "it is not a span, a trace or observation of Langfuse, or a sample of Inspect"
+    return DroppedTrace(name="", place=place, why=why)
+
+
+def _values(path: Path, dropped: list[DroppedTrace]) -> Iterator[tuple[str, Json]]:
+    """The objects in a file, each with its place; lists are gone through."""
+    data = _read(path)
+    if data.startswith(b"PK\x03\x04"):
+        yield from _members(data, path)
+        return
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileError(f"`{path}` is not UTF-8", place=f"{path}:1:1", hint=_HINT) from None
+    whole = _parsed(text)
+    if whole is not None:
+        yield from _inside(whole, f"{path}:1")
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        value = _parsed(line)
+        if value is None:
+            dropped.append(DroppedTrace(name="", place=f"{path}:{number}", why="this line is not JSON"))
+        else:
+            yield from _inside(value, f"{path}:{number}")
+
+
+def _inside(value: Json, place: str) -> Iterator[tuple[str, Json]]:
+    """A list's entries, the `samples` of a log of Inspect, and the `data` of a page of Langfuse's API."""
+    held: Json = value
+    if isinstance(value, dict):
+        held = next((value[key] for key in ("samples", "data") if isinstance(value.get(key), list)), value)
+    if isinstance(held, list):
+        for one in held:
+            yield place, one
+    else:
+        yield place, held
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise FileError(f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}") from None
+    if len(data) > MAX_BYTES:
+        raise FileError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB", hint="export a shorter time")
+    return data
+
+
+def _parsed(text: str) -> Json:
+    """The value; None where it is not JSON."""
+    try:
+        value: Json = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def _members(data: bytes, path: Path) -> Iterator[tuple[str, Json]]:
+    """Inspect's `.eval`: an archive with a file for each sample. What it unpacks to is counted as it is read."""
+    left = MAX_BYTES
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for name in archive.namelist():
+                if not re.fullmatch(r"samples/[^/]+\.json", name):
+                    continue
+                with archive.open(name) as member:
+                    content = member.read(left + 1)
+                left -= len(content)
+                if left < 0:
+                    raise FileError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB when it is unpacked")
+                yield f"{path}:{visible(name, 120)}", _parsed(content.decode("utf-8", "replace"))
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+        hint = "inspect log convert --to json writes it as JSON"
+        raise FileError(f"`{path}` cannot be unpacked: {visible(str(error), 120)}", hint=hint) from None
