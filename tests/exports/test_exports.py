@@ -1,4 +1,4 @@
-"""What `show --format inspect|parquet` writes, opened by the tools that it is for (`make test-exports` installs them)."""
+"""What `show --format` writes for other tools, opened by the tools that it is for (`make test-exports` installs them)."""
 
 from __future__ import annotations
 
@@ -160,12 +160,67 @@ def test_parquet_has_a_row_for_each_vote(folder: Path) -> None:
     assert {row["case"] for row in rows} == {"good", "bad", "dead", "later"}
 
 
+def test_inspect_keeps_the_case_apart_from_a_criterion_of_its_name(tmp_path: Path) -> None:
+    """A criterion `honestone` has its own score, and so has the case."""
+    pytest.importorskip("inspect_ai", reason="make test-exports installs it")
+    rubric = [
+        {"id": "honestone", "requirement": "Greets", "check": {"contains": "hello"}},
+        {"id": "short", "requirement": "Is short", "check": {"max-words": 9}},
+    ]
+    cases = [{"id": "one", "input": "good day"}]
+    (tmp_path / "suite.json").write_text(
+        json.dumps({"suite": 1, "target": "cmd:cat", "rubric": rubric, "cases": cases})
+    )
+    assert command(tmp_path, "eval", "suite.json", "-q").returncode == 1
+    (tmp_path / "log.json").write_bytes(command(tmp_path, "show", "last", "--format", "inspect").stdout)
+    (sample,) = import_module("inspect_ai.log").read_eval_log(str(tmp_path / "log.json")).samples
+    assert {name: score.value for name, score in sample.scores.items()} == {
+        "honestone": 0.0,
+        "honestone-2": 0.5,
+        "short": 1.0,
+    }
+
+
+def test_truescore_measures_the_judge_against_the_person(folder: Path, tmp_path: Path) -> None:
+    """Its own program finds the judge's and the person's column, and loads every row; what is left out is named."""
+    pytest.importorskip("truescore", reason="make test-exports installs it")
+    table = tmp_path / "votes.csv"
+    ended = command(folder, "show", (folder / "run").read_text(), "--format", "truescore")
+    assert b"has no place for: 1 case" in ended.stderr or b"cases without" in ended.stderr
+    table.write_bytes(ended.stdout)
+    looked = import_module("truescore.doctor").diagnose(str(table))
+    kinds = {column.name: column.kind for column in looked.columns}
+    assert "judge_passed" in looked.judge_candidates or kinds["judge_passed"] in ("graded", "numeric")
+    assert looked.n_rows == 4, kinds
+    loaded = import_module("truescore.io").load_labels(str(table), judge="judge_passed", id_column="example_id")
+    assert dict(zip(loaded.ids.tolist(), loaded.judge.tolist(), strict=True)) == {
+        "good/polite/polite": 1.0,
+        "good/level/level": 1.0,
+        "bad/polite/polite": 0.0,
+        "bad/level/level": 0.5,
+    }
+
+
+def test_sarif_tools_lists_the_findings(folder: Path, tmp_path: Path) -> None:
+    """The reader of sarif-tools finds as many errors as we wrote, each at the suite's file."""
+    pytest.importorskip("sarif", reason="make test-exports installs it")
+    (tmp_path / "run.sarif").write_bytes(shown(folder, "sarif"))
+    log = import_module("sarif.loader").load_sarif_file(str(tmp_path / "run.sarif"))
+    records = log.get_records()
+    written = json.loads((tmp_path / "run.sarif").read_text())["runs"][0]["results"]
+    assert len(records) == len(written) > 0
+    assert {record["Location"] for record in records} == {"suite.json"}
+    assert {record["Severity"] for record in records} <= {"error", "none"} and "error" in {
+        record["Severity"] for record in records
+    }
+
+
 def test_a_run_of_one_artifact_is_not_exported(folder: Path) -> None:
     """Formats of suites say so, before anything is written."""
     (folder / "a.md").write_text("hello\n")
     (folder / "r.yaml").write_text("rubric: 1\ncriteria: [{id: short, requirement: Is short, check: {max-words: 9}}]\n")
     assert command(folder, "eval", "a.md", "-r", "r.yaml", "-q").returncode == 0
-    for form in ("inspect", "parquet"):
+    for form in ("inspect", "parquet", "truescore"):
         ended = command(folder, "show", "last", "--format", form)
         assert (ended.returncode, ended.stdout) == (2, b"")
         assert b"is for suites" in ended.stderr

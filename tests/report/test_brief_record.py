@@ -106,7 +106,8 @@ def test_events_are_found_by_their_case(name: str) -> None:
     """Whatever it is called."""
     store = MemoryStore()
     run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first=log_of([])[0])
-    events = [OutputProduced(case=one, attempt=1, output=f"of {one}") for one in (name, "other", name)]
+    about = ((name, 1), ("other", 1), (name, 2))
+    events = [OutputProduced(case=one, attempt=number, output=f"of {one}") for one, number in about]
     store.append_many(run, events)
     read = store.by_case(run)
     assert list(read(name)) == [events[0], events[2]] and list(read("other")) == [events[1]] and not list(read("none"))

@@ -14,11 +14,12 @@ from typing import Final, TypedDict
 
 import msgspec
 
+from honestone.core.authoring.suite_drafting import free_id
+from honestone.core.events import moment_of_run
 from honestone.report.documents.suite import AttemptDoc, CaseDoc, SuiteReportDoc, text_of
 
-_DIGITS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _CASE: Final = "honestone"
-"""The name of the score of a whole case, next to those of its criteria."""
+"""The name of the score of a whole case, next to those of its criteria; with a number where a criterion has it."""
 
 
 class _Score(TypedDict):
@@ -44,7 +45,8 @@ class _Sample(TypedDict):
 
 def suite_inspect(doc: SuiteReportDoc) -> str:
     """The log as text, with a line break at its end."""
-    samples = [sample for case in doc.cases for sample in _samples(doc, case)]
+    whole = free_id(_CASE, {one.id for case in doc.cases for one in case.criteria})
+    samples = [sample for case in doc.cases for sample in _samples(doc, case, whole)]
     begun = _begun(doc.run)
     names = sorted({name for sample in samples for name in sample["scores"]})
     log = {
@@ -80,20 +82,18 @@ def suite_inspect(doc: SuiteReportDoc) -> str:
 
 
 def _begun(run: str | None) -> str:
-    """When a run began: its id is a ULID, whose first ten characters are milliseconds since 1970."""
-    moment = 0
-    for sign in (run or "")[:10]:
-        moment = moment * 32 + max(_DIGITS.find(sign), 0)
-    return datetime.datetime.fromtimestamp(moment / 1000, datetime.UTC).isoformat(timespec="seconds")
+    """When a run began, as its id says."""
+    began = datetime.datetime.fromtimestamp(moment_of_run(run or "") / 1000, datetime.UTC)
+    return began.isoformat(timespec="seconds")
 
 
-def _samples(doc: SuiteReportDoc, case: CaseDoc) -> Iterator[_Sample]:
+def _samples(doc: SuiteReportDoc, case: CaseDoc, whole: str) -> Iterator[_Sample]:
     shown = case.shown_attempt or 1
     only = AttemptDoc(attempt=shown, status=case.status, score=case.score)
     for attempt in case.attempts or [only]:
         is_shown = attempt.attempt == shown
         output = text_of(case.output if is_shown else attempt.output)
-        scores = {_CASE: _score(attempt.score, output, "; ".join(case.reasons or attempt.reasons))}
+        scores = {whole: _score(attempt.score, output, "; ".join(case.reasons or attempt.reasons))}
         if is_shown:
             scores |= {one.id: _score(one.score, None, one.requirement) for one in case.criteria if one.applies}
         rest: dict[str, msgspec.Struct] = {"attempt": attempt}

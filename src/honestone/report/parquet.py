@@ -43,6 +43,15 @@ def suite_parquet(doc: SuiteReportDoc) -> bytes:
     return out.getvalue()
 
 
+NO_COLUMN: Final = (
+    "inputs, outputs and references",
+    "quotes, suggestions and reasons",
+    "attempts that do not count",
+    "what the target reported of its run",
+)
+"""What such a table leaves out of a run, in words."""
+
+
 def _rows(run: str | None, case: CaseDoc) -> Iterator[tuple[_Cell, ...]]:
     start = (run, case.id, case.shown_attempt, case.status, case.score)
     found = [(one, item) for one in case.criteria if one.applies for item in one.items]
@@ -61,9 +70,5 @@ def _item(item: ItemDoc) -> tuple[_Cell, ...]:
 
 
 def _votes(item: ItemDoc) -> Iterator[tuple[_Cell, ...]]:
-    low, high = item.scale or (0, 1)
     for voter, vote in item.votes.items():
-        if isinstance(vote, str):
-            yield voter, vote, {"yes": 1.0, "no": 0.0}.get(vote)
-        else:
-            yield voter, str(vote), (vote - low) / (high - low) if high != low else None
+        yield voter, str(vote), item.share_of(vote)

@@ -1,20 +1,27 @@
-"""A table of ratings as truescore 0.7 reads it: CSV, a row for each unit and rater that rated it.
+"""Ratings as truescore 0.7 reads them: CSV, a row for each unit and rater that rated it.
 
 `example_id` names the unit, `judge` the rater, `judge_passed` is what it said and `human_passed` the truth, empty where no one
-labelled the unit. The table's own columns follow: units to slice by, and numbers such as a length to look for bias in.
+labelled the unit. Other columns follow: units to slice by, and numbers such as a length to look for bias in.
+
+Of a table of ratings these are the table's own columns. Of a suite's run a unit is an item of a case, in the attempt that
+counts; the truth is the vote of a person (the judge `human`).
 """
 
 from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from honestone.core.errors import UsageError
 from honestone.core.labels import number_of
 from honestone.core.statistics.agreement import Value
+from honestone.report.documents.scorecard import CriterionDoc, ItemDoc
+from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
 from honestone.report.rows import safe_cell
+from honestone.system.drawing import count
 
 _VERDICTS: Final = frozenset("1 true t yes y pass passed correct good 0 false f no n fail failed incorrect bad".split())
 """The words that it reads as yes or no; anything else must be a number."""
@@ -59,3 +66,70 @@ def _written(value: Value | None) -> str:
 
 def _number_or_text(cell: str) -> str:
     return cell if number_of(cell) is not None else safe_cell(cell)
+
+
+# ------------------------------------------------------------------------------------------------------ a suite's run
+
+_CODE: Final = "check"
+"""The voter that is code: it is never wrong about itself, so it is not measured."""
+_PERSON: Final = "human"
+_HEAD: Final = ("example_id", "judge", "judge_passed", "human_passed", "case", "criterion", "status", "output_length")
+
+
+def suite_truescore(doc: SuiteReportDoc) -> str:
+    """Votes as numbers from 0 to 1 on their item's scale. Without a person's vote it has no column `human_passed`.
+    Raises UsageError where no judge voted."""
+    found = [(case, one, item) for case in doc.cases for one in case.criteria if one.applies for item in one.items]
+    votes = [(*unit, {voter: unit[2].share_of(vote) for voter, vote in unit[2].votes.items()}) for unit in found]
+    has_truth = any(shares.get(_PERSON) is not None for *_, shares in votes)
+    raters = {voter for *_, shares in votes for voter in shares} - {_CODE} - ({_PERSON} if has_truth else set())
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([name for name in _HEAD if has_truth or name != "human_passed"])
+    rows, named = 0, Counter[str]()
+    for case, criterion, item, shares in votes:
+        name = "/".join((case.id, criterion.id, item.id))
+        named[name] += 1
+        name = name if named[name] == 1 else f"{name} ({named[name]})"
+        for rater, share in shares.items():
+            if rater in raters and share is not None:
+                human = [_written(shares.get(_PERSON))] if has_truth else []
+                writer.writerow([safe_cell(name), safe_cell(rater), _written(share), *human, *_about(case, criterion)])
+                rows += 1
+    if not rows:
+        raise UsageError(
+            "--format truescore is a table of judges' votes, and in this run no judge voted",
+            hint="judge the suite with --judge; --format csv has what checks said",
+        )
+    return out.getvalue()
+
+
+def no_place_in_truescore(doc: SuiteReportDoc) -> list[str]:
+    """What the table leaves out of this run, in words."""
+    items = [item for case in doc.cases for one in case.criteria if one.applies for item in one.items]
+    votes = [(voter, item.share_of(vote)) for item in items for voter, vote in item.votes.items()]
+    by_code = sum(voter == _CODE for voter, _ in votes)
+    not_rated = sum(voter != _CODE and share is None for voter, share in votes)
+    empty = sum(not any(voter != _CODE for item in _items(case) for voter in item.votes) for case in doc.cases)
+    counted = [
+        (by_code, "answer", "of checks"),
+        (not_rated, "vote", "that an item does not apply"),
+        (empty, "case", "without a judge's vote"),
+    ]
+    return [*(f"{count(number, what)} {which}" for number, what, which in counted if number), *_NO_COLUMN]
+
+
+_NO_COLUMN: Final = (
+    "inputs, outputs and references",
+    "quotes, suggestions and reasons",
+    "weights and floors",
+    "attempts that do not count",
+)
+
+
+def _items(case: CaseDoc) -> list[ItemDoc]:
+    return [item for one in case.criteria if one.applies for item in one.items]
+
+
+def _about(case: CaseDoc, criterion: CriterionDoc) -> list[str]:
+    return [safe_cell(case.id), safe_cell(criterion.id), case.status, str(len(text_of(case.output)))]

@@ -115,6 +115,13 @@ class ItemDoc(Struct, frozen=True, kw_only=True):
     def scale_words(self) -> str:
         return f"{mark_number(self.scale[0])} to {mark_number(self.scale[1])}" if self.scale else ""
 
+    def share_of(self, vote: str | int | float) -> float | None:
+        """A vote as its place on the item's scale, 0 to 1; None for `n/a`."""
+        if isinstance(vote, str):
+            return {"yes": 1.0, "no": 0.0}.get(vote)
+        low, high = self.scale or (0, 1)
+        return (vote - low) / (high - low) if high != low else None
+
     @property
     def votes_by_answer(self) -> list[tuple[str, list[str]]]:
         """`[("no", ["codex", "gemini"]), ("yes", ["claude"])]`; marks on a scale in the order of the judges."""
