@@ -71,7 +71,7 @@ class StoreError(UsageError):
 
 
 class NoStoreError(StoreError):
-    """No run was made here yet, so there is no store."""
+    """No run was made here yet, so no store has been made."""
 
 
 class ContractMismatch(UsageError):
@@ -98,6 +98,12 @@ class StoreAway(HonestoneError):
     """A shared store that had answered did not answer again in time. The same command resumes when it does."""
 
     exit_code = 3
+
+
+class RunCancelled(HonestoneError):
+    """Somebody ended the run with `honestone run cancel`. It is not resumed."""
+
+    exit_code = 130
 
 
 class Interrupted(HonestoneError):

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from honestone.core.errors import FileError, SettingsError, StoreError
 from honestone.core.json_value import JsonObject, built
-from honestone.core.store_address import store_address
+from honestone.core.store_address import SHORTEST_HEARTBEAT, store_address
 from honestone.formats.marked import Marked
 from honestone.formats.project import settings_bytes, settings_file
 from honestone.formats.toml_nodes import toml_marked
@@ -67,7 +67,13 @@ _LIMIT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
     "concurrency": int,
 }
 MOST_REASKS: Final = 5
-_STORE_KEYS: Final[dict[str, type | tuple[type, ...]]] = {"url": str, "project": str, "patience": (int, float)}
+_STORE_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
+    "url": str,
+    "project": str,
+    "patience": (int, float),
+    "heartbeat": (int, float),
+    "include": list,
+}
 _TABLES: Final = ("judges", "workers", "targets", "embeddings", "prices", "limits", "store")
 
 
@@ -168,11 +174,18 @@ def _store(place: _Place, plain: JsonObject) -> StoreSettings:
                 "`store.url` holds a password, and which must not be in a settings file",
                 "leave it out: set PGPASSWORD, or write it to ~/.pgpass; and change it, if others can read this file",
             )
-    patience = plain.get("patience", 0)
-    assert isinstance(patience, int | float)
-    if not (math.isfinite(patience) and patience >= 0):
-        raise place.error(("store", "patience"), f"`store.patience` is {patience}, but must be a number of seconds")
-    return built(StoreSettings, plain)
+    for name, least in (("patience", 0.0), ("heartbeat", SHORTEST_HEARTBEAT)):
+        seconds = plain.get(name, least)
+        assert isinstance(seconds, int | float)
+        if not (math.isfinite(seconds) and seconds >= least):
+            least_words = f" of at least {least:g}" if least else ""
+            raise place.error(
+                ("store", name), f"`store.{name}` is {seconds}, but must be a number of seconds{least_words}"
+            )
+    include = plain.get("include", [])
+    if not isinstance(include, list) or not all(isinstance(name, str) for name in include):
+        raise place.error(("store", "include"), "`store.include` must be a list of files and folders")
+    return built(StoreSettings, {**plain, "include": tuple(map(str, include))})
 
 
 class _Place:

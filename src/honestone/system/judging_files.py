@@ -28,6 +28,11 @@ class JudgingFiles:
         return path in self._start
 
     @property
+    def paths(self) -> tuple[Path, ...]:
+        """Their real paths, as they were at the start."""
+        return tuple(self._start)
+
+    @property
     def digests(self) -> Mapping[str, str]:
         """By name, as they were at the start."""
         return {printable(os.path.relpath(path, self._base)): digest for path, digest in self._start.items()}

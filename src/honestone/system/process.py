@@ -32,6 +32,7 @@ from typing import IO, Any, ClassVar, Final
 from honestone.core.errors import UsageError
 from honestone.core.secret_names import looks_secret
 from honestone.ports import CallFailed, WorkDone
+from honestone.system.telemetry import telemetry
 
 OUTPUT_LIMIT: Final = 4_000_000
 GRACE: Final = 0.5
@@ -121,12 +122,15 @@ def split_command(command: str) -> list[str]:
 def base_environment(extra: Mapping[str, str] | None = None, pass_names: Iterable[str] = ()) -> dict[str, str]:
     """The variables that a program gets: a short list of harmless ones, those named, and `extra` as it is.
 
-    Whatever looks like a key, token or password stays out unless its name is in `pass_names`.
+    Whatever looks like a key, token or password stays out unless its name is in `pass_names`. TRACEPARENT, where it is named,
+    is that of the call under way.
     """
     named = frozenset(pass_names)
     env = {name: value for name, value in os.environ.items() if name in named or _is_harmless(name)}
     # Last, so that it only helps where there is no other: commands of ours and of rubrics say `python3`.
     env["PATH"] = os.pathsep.join([env.get("PATH", os.defpath), os.path.dirname(sys.executable)])
+    if "TRACEPARENT" in named:
+        env.update(telemetry().variables())
     env.update(extra or {})
     return env
 

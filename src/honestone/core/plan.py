@@ -1,0 +1,170 @@
+"""What an order of a suite says, so that another machine can run its cases: the request, what it must find there, its files.
+
+Pure: what reads files, variables and the store is elsewhere. All of it is plain JSON on record (`to_plain`, `from_plain`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from honestone.core.contract import digest_json
+from honestone.core.json_value import Json, JsonObject
+
+FORMAT: Final = 1
+CHUNK: Final = 8_000_000
+"""Bytes of a file that are kept in one piece."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineNeeds:
+    """What a judge or target must find on its machine: of each group of `variables` one that is set; each of the
+    `programs` on the PATH."""
+
+    variables: tuple[tuple[str, ...], ...] = ()
+    programs: tuple[str, ...] = ()
+
+    def __or__(self, other: MachineNeeds) -> MachineNeeds:
+        return MachineNeeds(
+            variables=tuple(dict.fromkeys((*self.variables, *other.variables))),
+            programs=tuple(dict.fromkeys((*self.programs, *other.programs))),
+        )
+
+    def missing(self, is_set: Callable[[str], bool], is_there: Callable[[str], bool]) -> list[str]:
+        """In words: what is not there."""
+        variables = [f"{' or '.join(group)} is not set" for group in self.variables if not any(map(is_set, group))]
+        return [*variables, *(f"the program {name} is not installed" for name in self.programs if not is_there(name))]
+
+
+NO_NEEDS: Final = MachineNeeds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleFile:
+    """One file: its path from the folder that travels, and the digests of its content, in pieces of at most `CHUNK` bytes."""
+
+    path: str
+    chunks: tuple[str, ...]
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """The files that a run needs, by path."""
+
+    files: tuple[BundleFile, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        return digest_json(self.to_plain())
+
+    @property
+    def blobs(self) -> frozenset[str]:
+        return frozenset(chunk for file in self.files for chunk in file.chunks)
+
+    def to_plain(self) -> Sequence[Json]:
+        return [[one.path, list(one.chunks), one.executable] for one in sorted(self.files, key=lambda one: one.path)]
+
+    @classmethod
+    def from_plain(cls, plain: object) -> Bundle:
+        """Raises ValueError for what `to_plain` never gave, and for a path that leads out."""
+        files = [_file(one) for one in _list(plain)]
+        return cls(files=tuple(files))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """An order. `request` is what `eval SUITE` was asked; `at` its folder, from the folder that travels.
+
+    What a runner must find to be the same: `contract`, the identities of the `judges` and of the `target` (digests),
+    the digest of the `code`. `version` is for people. `is_trusted`: a person trusts the settings where the order was made.
+    """
+
+    request: JsonObject
+    contract: str
+    code: str
+    version: str
+    at: str = "."
+    judges: Mapping[str, str] = field(default_factory=dict)
+    target: str | None = None
+    needs: MachineNeeds = NO_NEEDS
+    bundle: Bundle = field(default_factory=Bundle)
+    is_trusted: bool = False
+
+    def to_plain(self) -> dict[str, Json]:
+        return {
+            "plan": FORMAT,
+            "request": self.request,
+            "at": self.at,
+            "contract": self.contract,
+            "judges": dict(self.judges),
+            "target": self.target,
+            "code": self.code,
+            "version": self.version,
+            "variables": [list(group) for group in self.needs.variables],
+            "programs": list(self.needs.programs),
+            "bundle": self.bundle.to_plain(),
+            "trusted": self.is_trusted,
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, object]) -> Plan:
+        """Raises ValueError for a plan of another format, and for what `to_plain` never gave."""
+        if plain.get("plan") != FORMAT:
+            raise ValueError(f"it is an order of format {plain.get('plan')}, and this version reads {FORMAT}")
+        judges, request, target = plain.get("judges"), plain.get("request"), plain.get("target")
+        if not isinstance(judges, Mapping) or not isinstance(request, Mapping):
+            raise ValueError("it is not an order")
+        return cls(
+            request=request,
+            at=_text(plain.get("at")),
+            contract=_text(plain.get("contract")),
+            judges={_text(name): _text(digest) for name, digest in judges.items()},
+            target=None if target is None else _text(target),
+            code=_text(plain.get("code")),
+            version=_text(plain.get("version")),
+            needs=MachineNeeds(
+                variables=tuple(tuple(map(_text, _list(group))) for group in _list(plain.get("variables"))),
+                programs=tuple(map(_text, _list(plain.get("programs")))),
+            ),
+            bundle=Bundle.from_plain(plain.get("bundle")),
+            is_trusted=plain.get("trusted") is True,
+        )
+
+    def differences(self, other: Plan) -> list[str]:
+        """In words: in what another one, of the same request, is not the same."""
+        found = []
+        if other.code != self.code:
+            found.append(f"its code is another one (version {other.version} here, {self.version} ordered the run)")
+        found += [f"the judge `{name}` is another one" for name in _changed(self.judges, other.judges)]
+        if other.target != self.target:
+            found.append("the target is another one")
+        if other.contract != self.contract and not found:
+            found.append("the contract is another one")
+        return found
+
+
+def _changed(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Iterable[str]:
+    return [name for name in dict.fromkeys((*ours, *theirs)) if ours.get(name) != theirs.get(name)]
+
+
+def _file(plain: object) -> BundleFile:
+    path, chunks, executable = _list(plain)
+    name = _text(path)
+    parts = name.split("/")
+    if not name or name.startswith("/") or "\0" in name or {"", ".", ".."} & set(parts):
+        raise ValueError(f"{name!r} leads out of the folder that travels")
+    return BundleFile(path=name, chunks=tuple(map(_text, _list(chunks))), executable=executable is True)
+
+
+def _list(value: object) -> Sequence[object]:
+    if not isinstance(value, list | tuple):
+        raise ValueError("a list was expected in an order")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a text was expected in an order")
+    return value

@@ -1,0 +1,70 @@
+"""Cases that wait for runners, and the runners: what a queue holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+MISSED: Final = 3
+"""A runner that missed so many heartbeats is dead."""
+TRIES: Final = 3
+"""How often a case is begun that ends in an error of honestone."""
+LOST: Final = 10
+"""How often a case is begun whose runners die."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedCase:
+    """One case that a runner has taken. `tries` counts how often it was taken and given back before."""
+
+    id: int
+    run: str
+    case: str
+    tries: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CasesLeft:
+    """How many cases of a run wait for a runner, and how many are in hand."""
+
+    todo: int
+    doing: int
+
+    @property
+    def left(self) -> int:
+        return self.todo + self.doing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedRun:
+    """A run that a runner does not take: the reason, and what a person can do about it."""
+
+    run: str
+    reason: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerCard:
+    """What a runner says of itself. `runs` are those that it takes cases of, `in_hand` the cases it works on ("RUN CASE").
+    `is_stopping`: it takes no more."""
+
+    host: str
+    person: str
+    version: str
+    concurrency: int
+    pid: int = 0
+    runs: tuple[str, ...] = ()
+    in_hand: tuple[str, ...] = ()
+    refused: tuple[RefusedRun, ...] = ()
+    is_stopping: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenRunner:
+    """A runner as the store knows it: its last heartbeat was `age` seconds ago, it began `since` seconds ago."""
+
+    id: int
+    card: RunnerCard
+    age: float
+    since: float

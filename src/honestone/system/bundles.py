@@ -1,0 +1,117 @@
+"""The files that travel to another machine: collected below one folder, kept in pieces by digest, and laid out again there.
+
+What holds keys does not travel, nor does version control: a file named `.env` (or `.env.`SOMETHING), a private key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from honestone.core.errors import FileError, StoreError
+from honestone.core.plan import CHUNK, Bundle, BundleFile
+from honestone.system.files import NEVER_PART, printable, write_atomically
+
+_KEY_ENDINGS: Final = (".pem", ".key", ".p12", ".pfx", ".keystore")
+_KEY_NAMES: Final = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", ".pgpass")
+
+
+def holds_keys(name: str) -> bool:
+    """Whether a file of this name is one that keys and passwords are kept in."""
+    return name == ".env" or name.startswith(".env.") or name in _KEY_NAMES or name.endswith(_KEY_ENDINGS)
+
+
+def collect(root: Path, places: Iterable[Path], keep: Callable[[Mapping[str, bytes]], None]) -> Bundle:
+    """The files at `places`, and those in the folders among them, as a bundle. `keep` gets their content by digest, a piece
+    at a time. `root` is the folder that travels.
+
+    Raises FileError for a place that is missing or outside of it, and for a file that keys are kept in.
+    """
+    real = Path(os.path.realpath(root))
+    files: dict[str, BundleFile] = {}
+    for place in places:
+        for path in _files_at(real, place):
+            name = path.relative_to(real).as_posix()
+            if name not in files:
+                files[name] = _kept(path, name, keep)
+    return Bundle(files=tuple(files[name] for name in sorted(files)))
+
+
+def _files_at(root: Path, place: Path) -> Iterator[Path]:
+    """By the paths that they are reached by; links must lead to what travels too."""
+    _require_inside(root, place)
+    path = Path(os.path.realpath(place.parent), place.name)
+    if not path.is_dir():
+        if not path.is_file():
+            raise FileError(f"{printable(place)!r} is needed on other machines, but it is not a file or folder")
+        _require_harmless(path)
+        yield path
+        return
+    for folder, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if name not in NEVER_PART)
+        for name in sorted(name for name in names if name not in NEVER_PART):
+            one = Path(folder, name)
+            _require_inside(root, one)
+            if one.is_file():
+                _require_harmless(one)
+                yield one
+
+
+def _require_inside(root: Path, place: Path) -> None:
+    if not Path(os.path.realpath(place)).is_relative_to(root):
+        raise FileError(
+            f"{printable(place)!r} is needed on other machines, but it is outside of the folder that travels",
+            hint=f"copy it into {printable(root)}, or have honestone.toml in a folder that holds both",
+        )
+
+
+def _require_harmless(path: Path) -> None:
+    if any(holds_keys(name) for name in (path.name, Path(os.path.realpath(path)).name)):
+        raise FileError(
+            f"{printable(path)!r} is a file that keys are kept in, and those do not travel to other machines",
+            hint="move it out of what the suite copies; a runner takes keys from its own environment",
+        )
+
+
+def _kept(path: Path, name: str, keep: Callable[[Mapping[str, bytes]], None]) -> BundleFile:
+    if printable(name) != name:
+        raise FileError(f"the name {printable(name)!r} is not UTF-8, so the file cannot travel", hint="rename it")
+    chunks = []
+    try:
+        with path.open("rb") as file:
+            is_executable = bool(os.fstat(file.fileno()).st_mode & stat.S_IXUSR)
+            while data := file.read(CHUNK):
+                chunks.append(_digest(data))
+                keep({chunks[-1]: data})
+    except OSError as error:
+        raise FileError(f"cannot read {printable(path)!r}: {error.strerror or error}") from None
+    return BundleFile(path=name, chunks=tuple(chunks), executable=is_executable)
+
+
+def lay_out(bundle: Bundle, read: Callable[[str], bytes | None], folder: Path) -> None:
+    """Write the files of a bundle below `folder`, an empty one of this person alone. `read` gives the content of a digest.
+
+    Raises StoreError where content is missing or is not what its digest says.
+    """
+    folder.chmod(0o700)
+    for one in bundle.files:
+        place = folder / one.path
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(place, b"".join(_checked(digest, read, one.path) for digest in one.chunks))
+        place.chmod(0o700 if one.executable else 0o600)
+
+
+def _checked(digest: str, read: Callable[[str], bytes | None], name: str) -> bytes:
+    data = read(digest)
+    if data is None or _digest(data) != digest:
+        what = "is missing from the store" if data is None else "is not what was ordered"
+        raise StoreError(f"the content of `{name}` {what}", hint="order the run again from its suite's folder")
+    return data
+
+
+def _digest(data: bytes) -> str:
+    return "sha256:" + hashlib.sha256(data).hexdigest()
