@@ -355,8 +355,8 @@ class NeverFinished(MemoryStore):
 class Lossy(MemoryStore):
     """Drops what comes in bulk."""
 
-    def append_many(self, run: str, events: Any) -> None:
-        pass
+    def append_many(self, run: str, events: Any) -> dict[int, Any]:
+        return {}
 
 
 @pytest.mark.parametrize(

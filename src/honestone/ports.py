@@ -7,6 +7,7 @@ adapters own their time limits and end what they started before they return.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -14,21 +15,24 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, Typ
 from honestone.core.ballot import Reading as Reading
 from honestone.core.images import Image as Image
 from honestone.core.request import Request as Request
+from honestone.core.spend import GrantRequest, RunGrants
 from honestone.core.spend import Usage as Usage
-from honestone.core.store_address import PATIENCE
+from honestone.core.store_address import HEARTBEAT, PATIENCE
 
 if TYPE_CHECKING:
     from honestone.core.artifact import Version
     from honestone.core.ballot import Question
     from honestone.core.checks import TextCheck, Told
-    from honestone.core.events import Event
+    from honestone.core.events import Event, RecordedCase
     from honestone.core.json_value import JsonObject
     from honestone.core.live import KeptLive, LiveRun
     from honestone.core.packing import Budget
+    from honestone.core.queue import CasesLeft, QueuedCase, RunnerCard, SeenRunner
     from honestone.core.rubric import Check, Key
     from honestone.core.skill.skill_file import Skill
     from honestone.core.suite.case import Case, Message
     from honestone.core.suite.trace import Trace
+    from honestone.core.telemetry import Activity, CallAnswer, TracedScore
 
 Function: TypeAlias = Callable[..., object]
 """A person's function, given in place of a judge, target or worker."""
@@ -489,12 +493,13 @@ class Store(Protocol):
         """Give up a claim; nothing happens without one."""
         ...
 
-    def reserve_calls(self, run: str, calls: int) -> None:
-        """So many judge calls of a run may have been made from now on, in all its processes."""
+    def open_grants(self, run: str, least: RunGrants) -> RunGrants:
+        """What all processes of a run have taken; at least so much from now on."""
         ...
 
-    def reserved_calls(self, run: str) -> int:
-        """What was last reserved; 0 for a run that has reserved none."""
+    def grant(self, run: str, request: GrantRequest) -> tuple[bool, RunGrants]:
+        """Adds to the grants of a run in one step, or nothing where a limit would be passed; whether it was added, and the
+        grants now. Open them first."""
         ...
 
     def take_slot(self, line: str, seconds: float) -> float:
@@ -506,20 +511,40 @@ class Store(Protocol):
         """A new run with its first event; returns its id (sortable by time)."""
         ...
 
-    def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> None:
-        """One event, with the content it speaks of, in one transaction."""
+    def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> Event | None:
+        """One event, with the content it speaks of, in one transaction. None: it is on record.
+
+        The output of an attempt, its judgement (unless a limit refused it) and that a case was passed by are on record
+        once in a run: of several writers the first one counts, and the others are given what it wrote.
+        """
         ...
 
-    def append_many(self, run: str, events: Iterable[Recordable]) -> None: ...
+    def append_many(self, run: str, events: Iterable[Recordable]) -> Mapping[int, Event | None]:
+        """Several, in one transaction. Those that are not on record, by their place among them, with the event that is there
+        instead; None for one that was left out because an event of the same attempt before it was not kept."""
+        ...
 
     def finish_run(self, run: str, result: str, event: Recordable) -> None: ...
 
+    def result_of(self, run: str) -> str | None:
+        """How a run ended; None while it is unfinished. One small query, for who asks often."""
+        ...
+
     def events(self, run: str) -> list[Event]:
-        """All of a run, in order; none for a run that is not there."""
+        """All of a run, in order; none for a run that is not there. The cases of a suite's run are read when they are gone
+        through, as long as the store is open."""
+        ...
+
+    def case_of(self, run: str, case: str) -> RecordedCase | None:
+        """One case of a suite's run, without reading the others."""
         ...
 
     def iter_events(self, run: str, after: int = 0) -> Iterator[Event]:
-        """The same, one at a time, so that a run over many artifacts is read in flat memory; without the first `after`."""
+        """The same, one at a time, so that a run over many artifacts is read in flat memory; without the first `after`.
+
+        Whoever counts what was read and reads on after that misses nothing, whichever processes write meanwhile: the
+        events of a run are in the order in which they were committed.
+        """
         ...
 
     def event_count(self, run: str) -> int:
@@ -533,6 +558,11 @@ class Store(Protocol):
 
     def live(self, run: str) -> KeptLive | None:
         """What was last kept of a run, by whichever process; None where nothing was."""
+        ...
+
+    def attempts_of(self, run: str, case: str, attempts: int) -> list[Event]:
+        """What is on record of the first `attempts` attempts of a case and may be there only once, in order: outputs, judgements
+        that no limit refused, that the case was passed by. It costs the same however long the run is."""
         ...
 
     def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:
@@ -576,7 +606,7 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
-StoreTable: TypeAlias = Literal["runs", "events", "replies", "blobs"]
+StoreTable: TypeAlias = Literal["runs", "events", "cases", "replies", "blobs"]
 StoreRow: TypeAlias = "tuple[str | int | bytes | None, ...]"
 
 
@@ -610,17 +640,90 @@ class PortableStore(Store, Protocol):
         ...
 
 
+# ---------------------------------------------------------------------------------------------------------- queue
+
+
+class Queue(Protocol):
+    """Cases that wait for runners, in the store that the runs are in. Use it from one thread at a time.
+
+    What it says has happened did happen once, also where the connection broke. Raises StoreError and StoreAway.
+    """
+
+    def order(self, start: Callable[[], str], plan: bytes, cases: Sequence[str], *, priority: int) -> str:
+        """Start a run, with its plan and its cases in the queue, in one transaction; the run."""
+        ...
+
+    def queue_again(self, run: str, cases: Sequence[str], *, priority: int) -> None:
+        """The cases that are left of a run that is taken up again. Those that are in the queue already stay there."""
+        ...
+
+    def orders(self) -> list[str]:
+        """The runs that are open and not paused, those of a high priority first."""
+        ...
+
+    def plan_of(self, run: str) -> bytes | None:
+        """Its plan; None where the run was not ordered."""
+        ...
+
+    def pause(self, run: str) -> None:
+        """Runners take no more cases of the run until it is ordered again."""
+        ...
+
+    def end(self, run: str) -> None:
+        """The run is over: nothing of it is left in the queue."""
+        ...
+
+    def take(self, runs: Sequence[str], runner: int) -> QueuedCase | None:
+        """A case of one of these runs for a runner; None where none waits."""
+        ...
+
+    def done(self, case: QueuedCase) -> None:
+        """The case is on record."""
+        ...
+
+    def give_back(self, case: QueuedCase, runner: int) -> None:
+        """Another runner may take it; nothing happens where this one has it no more."""
+        ...
+
+    def waiting(self, run: str) -> CasesLeft:
+        """How many cases are left."""
+        ...
+
+    def beat(self, runner: int | None, card: RunnerCard) -> int:
+        """A heartbeat; the runner's number, another one where it had none or was given up meanwhile."""
+        ...
+
+    def leave(self, runner: int) -> None:
+        """The runner ends in order."""
+        ...
+
+    def runners(self) -> list[SeenRunner]:
+        """Those that have not left and were not given up, oldest first."""
+        ...
+
+    def sweep(self, silence: float) -> list[QueuedCase]:
+        """Give back the cases of runners that were silent for so many seconds, and forget those; the cases that were lost
+        too often, which are left to the caller. Nothing happens while another process does it, nor soon after the server
+        was started, when every heartbeat is old."""
+        ...
+
+    def close(self) -> None: ...
+
+
 # ---------------------------------------------------------------------------------------------------------- settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
     """The table `[store]`. `url` is the address of a shared store, without a password; `project` the name that its runs are
-    kept under; `patience` is in seconds."""
+    kept under; `patience` and `heartbeat` are in seconds. `include` are files and folders, from that of the settings, that
+    runners need and that the suite does not name."""
 
     url: str | None = None
     project: str | None = None
     patience: float = PATIENCE
+    heartbeat: float = HEARTBEAT
+    include: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -658,3 +761,43 @@ class Observer(Protocol):
     def progress(self, done: int, total: int, doing: str) -> None: ...
 
     def event(self, event: Event) -> None: ...
+
+
+# ---------------------------------------------------------------------------------------------------------- telemetry
+
+
+class Span(Protocol):
+    """One activity while it lasts. Nothing here raises or waits."""
+
+    def here(self) -> AbstractContextManager[None]:
+        """Meanwhile what begins in this task, and in tasks that it starts, is a part of it."""
+        ...
+
+    def answered(self, answer: CallAnswer) -> None: ...
+
+    def failed(self, kind: str, reason: str) -> None:
+        """`kind` is one of few words, `reason` may hold any text."""
+        ...
+
+    def scored(self, scores: Iterable[TracedScore]) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class Telemetry(Protocol):
+    """Hears what is done and for how long, and carries it elsewhere. It decides nothing; nothing here raises or waits, but
+    `close`, for a few seconds at most."""
+
+    def begin(self, activity: Activity) -> Span: ...
+
+    def from_record(self, judge: str) -> None:
+        """A reply of this judge was on record: no call was made."""
+        ...
+
+    def variables(self) -> Mapping[str, str]:
+        """The variables that make what a program traces a part of what is under way here."""
+        ...
+
+    def close(self) -> Sequence[str]:
+        """Send what is left; lines for a person about what could not be sent."""
+        ...

@@ -27,6 +27,7 @@ import os
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
@@ -34,12 +35,25 @@ from typing import Any, Final, TypeAlias, TypeVar
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Answer, Question, Reading, answer_problem, asked_criteria
 from honestone.core.errors import StoreError
-from honestone.core.events import ArtifactJudged, Event, LimitReached, OtherEvent, OutputProduced, RunFinished
+from honestone.core.events import (
+    ArtifactJudged,
+    AttemptJudged,
+    CasePassedBy,
+    Event,
+    LimitReached,
+    OtherEvent,
+    OutputProduced,
+    RecordedCase,
+    RunFinished,
+    StartedSuite,
+    SuiteStarted,
+)
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.live import LiveRun
 from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
 from honestone.core.rubric import Anchors, Criterion, Item, Key, Rubric, as_written
+from honestone.core.spend import GrantRequest, RunGrants
 from honestone.ports import (
     Brief,
     CallFailed,
@@ -540,8 +554,10 @@ def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> No
     made = [OutputProduced(case=case, attempt=n, output=case) for n, case in enumerate(("a", "b", "a"), 1)]
     store.append_many(run, made)
     log += made
+    log += _check_once(store, run)
+    _check_cases(store)
     of_case = store.by_case(run)
-    _require(list(of_case("a")) == [made[0], made[2]], "`by_case` must give the events of a case, in order")
+    _require(list(of_case("a"))[:2] == [made[0], made[2]], "`by_case` must give the events of a case, in order")
     _require(list(of_case("no such case")) == [], "a case that nothing is on record of has no events")
     _require(store.events("no-such-run") == [], "a run that is not there has no events")
     _require(list(store.iter_events(run)) == log, "`iter_events` must give what `events` gives")
@@ -552,7 +568,8 @@ def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> No
     _require(store.event_count("no-such-run") == 0, "a run that is not there has no events to count")
     _check_live(store, run)
     _check_locks(store)
-    _check_claims(store, run)
+    _check_claims(store)
+    _check_grants(store, run)
     _check_slots(store)
     _check_blobs(store)
     _check_replies(store)
@@ -568,6 +585,62 @@ def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> No
         third = store.start_run(kind="eval", subject="c.md", identity="three", contract="c", first=_first())
         _require(third > other > run, "ids must sort by time, also after the store was opened again")
     store.close()
+
+
+def _check_once(store: Store, run: str) -> list[Event]:
+    """What was added: an attempt has one output and one judgement that was not refused, whoever writes."""
+    refused = AttemptJudged(case="b", attempt=2, refused="--max-calls 0 are used up")
+    said = AttemptJudged(case="b", attempt=2)
+    later = AttemptJudged(case="b", attempt=2, seconds=1.0)
+    _require(store.append(run, refused) is None and store.append(run, refused) is None, "refusals may be many")
+    _require(store.append(run, said) is None, "an attempt that was refused may be judged after that")
+    _require(store.append(run, later) == said, "`append` must give what was on record before, and keep that")
+    passed_by = CasePassedBy(case="c", reason="first")
+    _require(store.append(run, passed_by) is None, "a case can be passed by")
+    _require(store.append(run, CasePassedBy(case="c", reason="second")) == passed_by, "a case is passed by once")
+    made, other = OutputProduced(case="d", attempt=1, output="d"), OutputProduced(case="e", attempt=1, output="e")
+    _require(store.append_many(run, [made]) == {}, "`append_many` must give nothing where every event was kept")
+    again = [replace(made, output="late"), AttemptJudged(case="d", attempt=1), other]
+    found = store.append_many(run, again)
+    _require(found == {0: made, 1: None}, f"`append_many` must say what was not kept, not {found}")
+    return [refused, refused, said, passed_by, made, other]
+
+
+def _check_cases(store: Store) -> None:
+    """The cases of a suite's run come back with its first event, and one by one."""
+    names = [f"case {n}" for n in range(1203)]
+    plain: JsonObject = {
+        "input": [["user", "é \u0000"]],
+        "attempts": 1,
+        "attempt_rule": "mean",
+        "split": "train",
+        "rubric": "r",
+    }
+    cases = tuple(RecordedCase({"id": name, **plain, "contract": name}) for name in names)
+    first = SuiteStarted(suite=StartedSuite(path="s"), contract={}, contract_id="c", rubrics={}, cases=cases)
+    run = store.start_run(kind="suite", subject="s", identity="cases", contract="c", first=first)
+    started = store.events(run)[0]
+    _require(started == first, "the first event of a suite's run must come back with its cases, in order")
+    assert isinstance(started, SuiteStarted)
+    _require(len(started.cases) == 1203 and started.cases[-1].id == names[-1], "the cases must be counted")
+    _require(store.case_of(run, "case 700") == cases[700], "one case must be readable alone")
+    _require(store.case_of(run, "no such case") is None, "a case that is not there is None")
+    _require(store.result_of(run) is None, "an unfinished run has no result")
+    _check_attempts(store, run)
+    store.finish_run(run, "pass", RunFinished(result="pass"))
+    _require(store.result_of(run) == "pass", "a finished run is not unfinished: `result_of` must know its result")
+
+
+def _check_attempts(store: Store, run: str) -> None:
+    one, other = (OutputProduced(case=names, attempt=2, output="o") for names in ("case 1", "case 2"))
+    judged, refused = (AttemptJudged(case="case 1", attempt=2, refused=why) for why in (None, "a limit"))
+    store.append_many(run, [refused, other, one, judged])
+    _require(
+        store.attempts_of(run, "case 1", 2) == [one, judged], "what is on record of a case's attempts comes in order"
+    )
+    _require(store.attempts_of(run, "case 1", 1) == [], "no other attempts than those that were asked for")
+    store.append(run, passed := CasePassedBy(case="case 3", reason="r"))
+    _require(store.attempts_of(run, "case 3", 1) == [passed], "that a case was passed by is among it")
 
 
 def _first(**facts: Json) -> Event:
@@ -593,7 +666,7 @@ def _check_locks(store: Store) -> None:
         store.unlock(name)
 
 
-def _check_claims(store: Store, run: str) -> None:
+def _check_claims(store: Store) -> None:
     _require(store.claim_reply("key"), "a request that no one asks can be claimed")
     _require(not store.claim_reply("key"), "a request that is claimed cannot be claimed again")
     _require(store.claim_reply("other"), "the claim of one request must not hold up another")
@@ -601,10 +674,28 @@ def _check_claims(store: Store, run: str) -> None:
     _require(store.claim_reply("key"), "a claim that was given back is free")
     for name in ("key", "other", "never"):
         store.give_back_reply(name)
-    _require(store.reserved_calls(run) == 0, "a run that has reserved no call has none")
-    store.reserve_calls(run, 3)
-    store.reserve_calls(run, 7)
-    _require(store.reserved_calls(run) == 7, "what was reserved last counts")
+
+
+def _check_grants(store: Store, run: str) -> None:
+    opened = store.open_grants(run, RunGrants())
+    _require((opened.calls, opened.usd, opened.dearest) == (0, 0.0, 0.0), "nothing is granted to a new run")
+    _require(0 <= opened.seconds < 600, "`seconds` must count from the start of the run")
+    known = RunGrants()
+    for request in (
+        GrantRequest(calls=3, usd=0.5, dearest=0.25, most_calls=5, most_usd=1.0),
+        GrantRequest(calls=3, usd=0.25, dearest=0.75, most_calls=5, most_usd=1.0),
+        GrantRequest(calls=1, usd=0.75, most_calls=5, most_usd=1.0),
+        GrantRequest(calls=2, usd=0.5, dearest=0.125, most_calls=5, most_usd=1.0),
+        GrantRequest(calls=-1, usd=-0.5, dearest=0.5),
+        GrantRequest(calls=9, usd=9.0),
+    ):
+        wanted = request.of(known)
+        granted, now = store.grant(run, request)
+        known = wanted or known
+        _require(granted == (wanted is not None), f"{request} must be {'granted' if wanted else 'refused'}")
+        _require(replace(now, seconds=0.0) == known, f"after {request} the grants must be {known}, not {now}")
+    raised = store.open_grants(run, RunGrants(calls=20, usd=1.0))
+    _require((raised.calls, raised.usd) == (20, known.usd), "`open_grants` must raise what is lower, and lower nothing")
 
 
 def _check_slots(store: Store) -> None:
@@ -659,7 +750,7 @@ def _check_runs(store: Store, run: str, log: list[Event]) -> str:
     store.finish_run(other, "PASSED", RunFinished(result="PASSED"))
     newest = store.unfinished("one")
     _require(newest is not None and newest.id == run, "a finished run is not unfinished")
-    _require([info.id for info in store.runs()] == [other, run], "`runs` must give the newest first")
+    _require([info.id for info in store.runs()][::2] == [other, run], "`runs` must give the newest first")
     _require([info.id for info in store.runs(limit=1)] == [other], "`runs` must obey its limit")
     info = store.find_run("last")
     _require(

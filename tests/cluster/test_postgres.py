@@ -40,6 +40,41 @@ def test_it_keeps_the_promises_of_the_port(url: str, tmp_path: Path) -> None:
     check_store(lambda: opened(url, tmp_path))
 
 
+def test_a_rate_holds_over_three_processes(url: str, tmp_path: Path) -> None:
+    """In every window of ten seconds there are no more calls than the rate and one second's worth; and the rate is used."""
+    program = """if True:
+        import asyncio, sys, time
+        from pathlib import Path
+        from honestone.adapters.stores.postgres import PostgresStore
+        from honestone.core.rates import RateLimits
+        from honestone.core.store_address import store_address
+        from honestone.engine.paid_calls import turn
+        from honestone.ports import RunOrigin
+        store = PostgresStore(store_address(sys.argv[1]), Path(sys.argv[2]), origin=RunOrigin())
+        rates = RateLimits(account="one", requests_per_minute=600)
+
+        async def caller():
+            for _ in range(12):
+                async with turn(store, rates):
+                    print(time.time(), flush=True)
+
+        async def work():
+            await asyncio.gather(*(caller() for _ in range(4)))
+
+        asyncio.run(work())
+        store.close()
+    """
+    words = [sys.executable, "-c", program, url, str(tmp_path)]
+    started = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [one.communicate(timeout=120)[0] for one in started]
+    assert [one.returncode for one in started] == [0, 0, 0]
+    times = sorted(float(line) for text in said for line in text.split())
+    assert len(times) == 144
+    for begin in times:
+        assert sum(begin <= one < begin + 10 for one in times) <= 100 + 10 + 3  # a late start of some calls
+    assert times[-1] - times[0] < 60
+
+
 def test_ten_processes_open_create_and_write_at_the_same_moment(url: str, tmp_path: Path) -> None:
     """The tables are made once, every event is there in its process's order, and every id is another."""
     program = """if True:

@@ -32,6 +32,7 @@ class Heard:
 
 def live(run: str = "RUN", **more: Any) -> Live:
     return Live(
+        kind="eval",
         run=run,
         store=more.pop("store", MemoryStore()),
         meter=more.pop("meter", world.meter()),

@@ -660,7 +660,7 @@ def test_the_limit_of_minutes_ends_the_loop(tmp_path: Path) -> None:
 
 
 def test_the_limit_of_money_ends_the_loop(tmp_path: Path) -> None:
-    """What the judges say they cost is added up; the loop stops when it is spent."""
+    """What the judges say they cost is added up; the loop stops before a call that would no longer fit."""
     from honestone.ports import Usage
 
     priced = reader(usage=Usage(usd=0.4))
@@ -671,7 +671,7 @@ def test_the_limit_of_money_ends_the_loop(tmp_path: Path) -> None:
         limits=LoopLimits(rounds=5, calls=50, minutes=60, usd=1.0),
     )
     stop = loop.run()
-    assert stop.result is Result.BUDGET and "--max-usd 1" in stop.reason and priced.calls == 3
+    assert stop.result is Result.BUDGET and "--max-usd 1" in stop.reason and priced.calls == 2
 
 
 def test_judges_that_all_fail_leave_nothing_to_improve(tmp_path: Path) -> None:

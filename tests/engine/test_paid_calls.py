@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from honestone.adapters.stores.memory import MemoryStore
-from honestone.core.spend import Meter, Spend
-from honestone.engine.paid_calls import claimed, reserve_in
+from honestone.core.spend import Meter, RunGrants, Spend, Usage
+from honestone.engine.paid_calls import claimed, reserve_in, take_call
+
+RUN = "run"
 
 
 class World:
@@ -74,18 +77,31 @@ def test_equal_requests_are_paid_once(seed: int, processes: int, requests: int, 
     world.store.close()
 
 
+def a_meter(
+    store: MemoryStore, cap: int, *, usd: float | None = None, before: Spend | None = None, block: int = 8
+) -> Meter:
+    """That of one process which works on the run."""
+    meter = Meter(calls=cap, minutes=9, usd=usd, clock=lambda: 0.0, before=before or Spend())
+    reserve_in(store, RUN, meter, at_a_time=block)
+    return meter
+
+
 @given(cap=st.integers(0, 60), kept=st.lists(st.tuples(st.integers(0, 25), st.integers(0, 25)), min_size=1, max_size=6))
 def test_the_cap_holds_over_kills(cap: int, kept: list[tuple[int, int]]) -> None:
-    """Each process makes calls and is killed; of some of them the record tells the next one, of the rest nothing does. All
-    together never make more than the cap, and one that is not killed may use all that is left."""
+    """Each process makes calls and is killed; of some of them the record says something to the next one, of the rest nothing
+    does. All together never make more than the cap."""
     store = MemoryStore()
     made, on_record = 0, 0
+
+    async def process(calls: int) -> int:
+        meter = a_meter(store, cap, before=Spend(judge_calls=on_record))
+        for done in range(calls):
+            if await take_call(meter) is not None:
+                return done
+        return calls
+
     for calls, recorded in kept:
-        meter = Meter(calls=cap, minutes=9, usd=None, clock=lambda: 0.0, before=Spend(judge_calls=on_record))
-        reserve_in(store, "run", meter)
-        done = 0
-        while done < calls and meter.refuse_call() is None:
-            done += 1
+        done = asyncio.run(process(calls))
         made += done
         on_record = min(made, on_record + min(recorded, done))
         assert made <= cap
@@ -94,13 +110,114 @@ def test_the_cap_holds_over_kills(cap: int, kept: list[tuple[int, int]]) -> None
 
 @given(cap=st.integers(0, 300))
 def test_without_a_kill_every_call_of_the_cap_is_granted(cap: int) -> None:
-    """What is reserved several at a time is used to the last."""
+    """What is taken several at a time is used to the last."""
     store = MemoryStore()
-    meter = Meter(calls=cap, minutes=9, usd=None, clock=lambda: 0.0)
-    reserve_in(store, "run", meter)
-    granted = 0
-    while meter.refuse_call() is None:
-        granted += 1
-        assert granted <= store.reserved_calls("run") <= cap
-    assert granted == cap
+
+    async def process() -> int:
+        meter = a_meter(store, cap)
+        granted = 0
+        while await take_call(meter) is None:
+            granted += 1
+            assert granted <= store.open_grants(RUN, RunGrants()).calls <= cap
+        return granted
+
+    assert asyncio.run(process()) == cap
+    store.close()
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    cap=st.integers(0, 120),
+    runners=st.integers(1, 6),
+    kills=st.integers(0, 4),
+    block=st.integers(1, 8),
+)
+def test_the_cap_holds_over_many_runners_and_kills(seed: int, cap: int, runners: int, kills: int, block: int) -> None:
+    """Several processes work on one run at once, each with several calls under way; some are killed anywhere, others end in
+    order and give back the rest. The cap is never passed, and what is missing from it was in the hands of the killed."""
+    chance = random.Random(seed)
+    store = MemoryStore()
+    made: Counter[int] = Counter()
+
+    async def caller(number: int, meter: Meter) -> None:
+        while await take_call(meter) is None:
+            made[number] += 1
+            for _ in range(chance.randint(0, 3)):
+                await asyncio.sleep(0)
+            meter.made(Usage())
+            if chance.random() < 0.02:
+                return
+
+    async def runner(number: int) -> None:
+        meter = a_meter(store, cap, block=block)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(chance.randint(1, block)):
+                group.create_task(caller(number, meter))
+        assert meter.account is not None
+        await meter.account.give_back()
+
+    async def run() -> None:
+        tasks = [asyncio.create_task(runner(number)) for number in range(runners)]
+        for task in chance.sample(tasks, min(kills, runners)):
+            for _ in range(chance.randint(0, 40)):
+                await asyncio.sleep(0)
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        last = a_meter(store, cap)
+        while await take_call(last) is None:
+            made[-1] += 1
+
+    asyncio.run(run())
+    assert cap - kills * block <= made.total() <= cap
+    assert store.open_grants(RUN, RunGrants()).calls == cap
+    store.close()
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    cap=st.integers(1, 400).map(lambda cents: cents / 100),
+    runners=st.integers(1, 4),
+    prices=st.lists(st.integers(1, 30).map(lambda cents: cents / 100), min_size=1, max_size=5),
+)
+def test_money_is_reserved_for_calls_under_way(seed: int, cap: float, runners: int, prices: list[float]) -> None:
+    """Once the price of the dearest call is known, so much is reserved for each call before it is made: what all runners
+    spend together does not pass the limit. No runner waits for ever, and one alone spends all that a call still fits in."""
+    chance = random.Random(seed)
+    store = MemoryStore()
+    spent: list[float] = []
+
+    async def caller(meter: Meter) -> None:
+        while await take_call(meter) is None:
+            price = chance.choice(prices)
+            spent.append(price)
+            for _ in range(chance.randint(0, 3)):
+                await asyncio.sleep(0)
+            meter.made(Usage(usd=price))
+
+    async def runner() -> None:
+        meter = a_meter(store, 10_000, usd=cap)
+        await asyncio.gather(caller(meter), caller(meter))
+        assert meter.account is not None
+        await meter.account.give_back()
+
+    async def run() -> None:
+        store.open_grants(RUN, RunGrants(dearest=max(prices)))
+        await asyncio.gather(*(runner() for _ in range(runners)))
+        await runner()
+
+    asyncio.run(run())
+    assert sum(spent) <= cap + 1e-6
+    assert sum(spent) > cap - max(prices) - 1e-6
+    assert abs(store.open_grants(RUN, RunGrants()).usd - sum(spent)) < 1e-6
+    store.close()
+
+
+def test_minutes_count_from_the_start_of_the_run_where_that_is_asked() -> None:
+    """A runner that joins later has no more time than the first one."""
+    store = MemoryStore()
+    run = store.start_run(kind="suite", subject="s", identity="i", contract="c", first={"type": "started"})
+    time.sleep(0.05)
+    meter = Meter(calls=1, minutes=0.0005, usd=None, clock=lambda: 0.0)
+    reserve_in(store, run, meter, from_start=True)
+    assert meter.seconds >= 0.05 and "--max-minutes" in str(asyncio.run(take_call(meter)))
     store.close()

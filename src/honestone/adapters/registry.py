@@ -30,6 +30,7 @@ from honestone.ports import (
     Judge,
     Model,
     Prompt,
+    Queue,
     Store,
     Target,
     Worker,
@@ -616,6 +617,29 @@ def open_store(place: StorePlace, *, readonly: bool = False, migrates: bool = Fa
             hint="postgresql://HOST/DATABASE names a shared store; other kinds come with packages",
         )
     return found  # type: ignore[no-any-return]
+
+
+def open_queue(place: StorePlace, store: Store | None = None) -> Queue:
+    """The queue of a shared store, over a connection of its own or over that of `store`. Raises StoreError where the store is
+    not shared."""
+    if place.address is None or place.address.kind != POSTGRESQL:
+        raise StoreError(
+            f"runners work on a store that several machines share, and {place.shown} is not one",
+            hint="name it with HONESTONE_STORE=postgresql://USER@HOST/DATABASE, or with --store",
+        )
+    try:
+        from honestone.adapters.queues.procrastinate import ProcrastinateQueue
+        from honestone.adapters.stores.postgres import PostgresStore
+        from honestone.adapters.stores.postgres_connection import PostgresConnection
+    except ImportError as error:
+        raise StoreError(
+            f"runners need the extra `cluster`, which cannot be used here: {error}",
+            hint="pip install 'honestone[cluster]'",
+        ) from None
+    if store is None:
+        return ProcrastinateQueue(PostgresConnection(place.address, patience=place.patience))
+    assert isinstance(store, PostgresStore)
+    return ProcrastinateQueue(store.connection)
 
 
 def _plugin(group: str, kind: str, *given: object) -> Any:

@@ -26,6 +26,41 @@ from honestone.core.suite.trace import Trace
 Role: TypeAlias = Literal["panel", "holdout"]
 Limit: TypeAlias = int | float | None
 
+# ---------------------------------------------------------------------------------------------------- the id of a run
+
+_LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""Those of a ULID: Crockford's base 32."""
+_TIME_LETTERS: Final = 10
+
+
+def run_id(moment: int, chance: int, *, last: str) -> str:
+    """A ULID: sorts by `moment` (milliseconds since 1970), and after `last`, whatever the clock says. `chance` has 80
+    bits."""
+    id = _spell(moment << 80 | chance)
+    return id if id > last else _spell(_number_of(last) + 1)
+
+
+def moment_of_run(id: str) -> int:
+    """When a run began, in milliseconds since 1970: 0 for an id that is not a ULID."""
+    try:
+        return _number_of(id[:_TIME_LETTERS])
+    except ValueError:
+        return 0
+
+
+def _spell(value: int) -> str:
+    return "".join(_LETTERS[value >> shift & 31] for shift in range(125, -1, -5))
+
+
+def _number_of(text: str) -> int:
+    value = 0
+    for letter in text:
+        value = value << 5 | _LETTERS.index(letter)
+    return value
+
+
+# ------------------------------------------------------------------------------------------------------------ events
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
@@ -219,14 +254,14 @@ class SuiteStarted(Started):
 
     `artifact` is None where the target alone answers. `min_given`: the least pass rate was asked for, not assumed.
     `left_out`: ids of the suite's cases that were not chosen. `outputs`: where its outputs were recorded before; then
-    `target` and `artifact` are what made them, where that is known.
+    `target` and `artifact` are what made them, where that is known. A store keeps the `cases` as rows of their own.
     """
 
     kind = "suite"
 
     suite: StartedSuite
     rubrics: Mapping[str, Rubric]
-    cases: tuple[RecordedCase, ...]
+    cases: Sequence[RecordedCase] = ()
     target: str | None = None
     artifact: StartedArtifact | None = None
     side: str = ""
@@ -390,7 +425,8 @@ class OutputProduced(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptJudged(Event):
-    """That output, judged. `by_judge`: the part of each judge in `spend`, where several were asked."""
+    """That output, judged. `by_judge`: the part of each judge in `spend`, where several were asked. One that was `refused` counts
+    only as long as the attempt has no other judgement."""
 
     type = "attempted"
 
@@ -411,6 +447,17 @@ class CasePassedBy(Event):
 
     case: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuplicateWork(Event):
+    """What an attempt cost that another process had put on record first. Only its `spend` counts."""
+
+    type = "duplicate"
+
+    case: str
+    attempt: int
+    spend: Spend = field(default_factory=Spend)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -593,6 +640,7 @@ Spending: TypeAlias = (
     | ProbeAnswered
     | OutputProduced
     | AttemptJudged
+    | DuplicateWork
     | BallotCast
     | CandidateTried
     | CandidateRanked
@@ -745,8 +793,11 @@ def event_from_plain(plain: JsonObject) -> Event:
 
 
 def _class_of(plain: JsonObject) -> type[Event] | None:
-    if plain.get("type") != Started.type:
-        return _TYPES.get(plain.get("type"))
+    name, kind = plain.get("type"), plain.get("kind")
+    if not isinstance(name, str) or not isinstance(kind, str | None):
+        return None
+    if name != Started.type:
+        return _TYPES.get(name)
     if "certifying" in plain:
         return SuiteImprovementStarted
-    return _KINDS.get(plain.get("kind"))
+    return _KINDS.get(kind)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Final
+from dataclasses import dataclass, field, fields, replace
+from typing import Final, Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +72,67 @@ def spend_from_plain(plain: Mapping[str, int | float] | None) -> Spend:
     return spend
 
 
-_AT_A_TIME: Final = 8
+AT_A_TIME: Final = 8
 _SHARE: Final = 16
-"""Calls that are reserved together: a sixteenth of those that are left, at most eight."""
+"""Calls that are taken together from the grants of a run: a sixteenth of those that are left, at most eight."""
+_EXACT: Final = 1e-9
+"""US dollars; sums of prices are not exact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunGrants:
+    """What all processes of a run have taken. `calls` were granted, made or not; `usd` was spent, or is reserved for calls that
+    are under way; `dearest` is the price of the dearest call so far. `seconds`: since the run began, by the store's clock."""
+
+    calls: int = 0
+    usd: float = 0.0
+    dearest: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantRequest:
+    """What is to be added to the grants of a run, in one step: nothing where a limit would be passed (None: not limited)."""
+
+    calls: int = 0
+    usd: float = 0.0
+    dearest: float = 0.0
+    most_calls: int | None = None
+    most_usd: float | None = None
+
+    def of(self, known: RunGrants) -> RunGrants | None:
+        """The grants after it; None where it is refused."""
+        calls, usd = known.calls + self.calls, known.usd + self.usd
+        if self.most_calls is not None and calls > self.most_calls:
+            return None
+        if self.most_usd is not None and usd > self.most_usd:
+            return None
+        return replace(known, calls=calls, usd=usd, dearest=max(known.dearest, self.dearest))
+
+
+class CallAccount(Protocol):
+    """Takes calls for a meter from the grants that all processes of its run share."""
+
+    async def take_call(self) -> str | None:
+        """None where a call may be made; else which limit is used up."""
+        ...
+
+    async def tell(self) -> None:
+        """Put on record what was spent without a judge call, for the other processes, and hear what they spent."""
+        ...
+
+    async def give_back(self) -> None:
+        """Give back what was granted and not used."""
+        ...
 
 
 @dataclass(slots=True, kw_only=True)
 class Meter:
     """Grants calls as long as every limit holds. `clock` gives seconds; `before` is what earlier processes used, and `lost`
-    the calls that they reserved besides: a process that was killed may have made them.
+    the calls that were granted to them besides: a process that was killed may have made them.
+
+    Where the price of calls is known and limited, a call is granted only if the dearest one so far would still fit, next to
+    those under way. With an `account` calls come from the grants of a run, several at a time.
     """
 
     calls: int
@@ -91,10 +143,17 @@ class Meter:
     seconds_before: float = 0.0
     spent: Spend = field(default_factory=Spend)
     lost: int = 0
+    account: CallAccount | None = None
     _started: float = 0.0
     _granted: int = 0
-    _reserved: int = 0
-    _reserve: Callable[[int], None] | None = None
+    _under_way: int = 0
+    _dearest: float = 0.0
+    _shared: RunGrants | None = None
+    _in_hand: int = 0
+    _owed: int = 0
+    _told: float = 0.0
+    _at_a_time: int = AT_A_TIME
+    _has_no_room: bool = False
 
     def __post_init__(self) -> None:
         self._started = self.clock()
@@ -108,50 +167,133 @@ class Meter:
         """Which limit is used up, in words."""
         if self.seconds >= self.minutes * 60:
             return f"--max-minutes {self.minutes:g} are used up"
-        known = (self.before.usd or 0.0) + (self.spent.usd or 0.0)
-        if self.usd is not None and known >= self.usd:
+        if self.usd is not None and (self._known_usd >= self.usd or (self._has_no_room and not self._under_way)):
             return f"--max-usd {self.usd:g} is used up"
         return None
 
     def no_call_left(self) -> str | None:
         """Why no judge call would be granted now, without taking one."""
-        if self.before.judge_calls + self.lost + self._granted >= self.calls:
+        if not self._in_hand and self._calls_taken >= self.calls:
             return f"--max-calls {self.calls} are used up"
         return None
 
     def refuse_call(self) -> str | None:
-        """Take one judge call, or say why not."""
+        """Take one judge call, or say why not. With an account, one that is in hand: see `request`."""
+        if self._shared is None:
+            self._has_no_room = not self._fits(1)
         refusal = self.no_call_left() or self.exhausted()
+        if refusal is None and self._has_no_room:
+            refusal = f"--max-usd {self.usd:g} is reserved for calls under way"
         if refusal is None:
             self._granted += 1
-            if self._granted > self._reserved and self._reserve is not None:
-                self._reserve_more(self._reserve)
+            self._under_way += 1
+            self._in_hand -= self._shared is not None
         return refusal
 
-    def reserve_with(self, reserved: int, reserve: Callable[[int], None]) -> None:
-        """Calls are reserved before they are granted: `reserve` is called with how many of the run there may be by then,
-        and `reserved` is what it was called with last, in whichever process."""
-        self.lost = max(0, reserved - self.before.judge_calls)
-        self._reserve = reserve
+    @property
+    def awaits_prices(self) -> bool:
+        """Another call may be granted once the price of one that is under way is known."""
+        return self._has_no_room and self._under_way > 0 and self.exhausted() is None and self.no_call_left() is None
 
-    def _reserve_more(self, reserve: Callable[[int], None]) -> None:
-        """Several at a time where many are left: a killed process loses what it had reserved and not made."""
-        used = self.before.judge_calls + self.lost
-        several = max(1, min(_AT_A_TIME, (self.calls - used - self._granted) // _SHARE))
-        self._reserved = self._granted - 1 + several
-        reserve(used + self._reserved)
+    def made(self, usage: Usage) -> None:
+        """The call that was granted came to its end, and cost this much as far as it is known."""
+        self._under_way -= 1
+        self._has_no_room = False
+        self._dearest = max(self._dearest, usage.usd or 0.0)
+        self.spent.add(usage)
 
     def give_back_call(self) -> None:
         """The call that was granted was never made."""
         self._granted -= 1
+        self._under_way -= 1
+        self._has_no_room = False
+        self._in_hand += self._shared is not None
+
+    # -- grants that are shared
+
+    def share(self, grants: RunGrants, account: CallAccount, at_a_time: int = AT_A_TIME) -> None:
+        """From now on calls are taken from these grants, at most so many at a time. Call it when `before` is complete."""
+        self.lost = max(0, grants.calls - self.before.judge_calls)
+        self._shared, self.account, self._at_a_time = grants, account, at_a_time
+
+    def request(self) -> GrantRequest | None:
+        """What to ask for before a call can be granted; None where one is in hand, or none can be had. Answer it with
+        `answered` in any case."""
+        if self._shared is None or self._in_hand > 0 or self._has_no_room or self.no_call_left() or self.exhausted():
+            return None
+        calls = self._several(self._shared)
+        usd = self._reserved(calls) - self._told
+        self._told += usd
+        limit = None if self.usd is None else self.usd + (_EXACT if self._price else -_EXACT)
+        return GrantRequest(calls=calls, usd=usd, dearest=self._dearest, most_calls=self.calls, most_usd=limit)
+
+    def news(self) -> GrantRequest | None:
+        """What was spent, and is not on record for the other processes yet; None where no limit depends on it."""
+        usd = 0.0 if self.usd is None else self._reserved(self._in_hand) - self._told
+        if self._shared is None or (not self._owed and abs(usd) < _EXACT):
+            return None
+        calls, self._owed = self._owed, 0
+        self._told += usd
+        return GrantRequest(calls=calls, usd=usd, dearest=self._dearest)
+
+    def rest_of_grants(self) -> GrantRequest | None:
+        """Gives back the calls that are in hand; those under way keep what is reserved for them."""
+        usd = 0.0 if self.usd is None else self._reserved(0) - self._told
+        if self._shared is None or (self._in_hand == self._owed and abs(usd) < _EXACT):
+            return None
+        calls, self._in_hand, self._owed = self._owed - self._in_hand, 0, 0
+        self._told += usd
+        return GrantRequest(calls=calls, usd=usd, dearest=self._dearest)
+
+    def answered(self, request: GrantRequest, *, granted: bool, grants: RunGrants) -> None:
+        """What became of a request, and the grants after it."""
+        self._shared = grants
+        if granted and request.most_calls is not None:
+            self._in_hand += request.calls
+        elif not granted:
+            self._told -= request.usd
+            self._has_no_room = not self._fits(1)
+
+    @property
+    def _price(self) -> float:
+        """What a call is taken to cost: as much as the dearest one so far."""
+        return max(self._dearest, self._shared.dearest if self._shared is not None else 0.0)
+
+    def _reserved(self, more: int) -> float:
+        """US dollars of this process: spent, and what the calls under way and so many more may cost."""
+        return (self.spent.usd or 0.0) + (self._under_way + more) * self._price
+
+    def _fits(self, more: int) -> bool:
+        """Whether the limit of money leaves room for so many calls, as far as it is known here."""
+        return self.usd is None or not self._price or self._others_usd + self._reserved(more) <= self.usd + _EXACT
+
+    @property
+    def _others_usd(self) -> float:
+        return (self.before.usd or 0.0) if self._shared is None else self._shared.usd - self._told
+
+    @property
+    def _known_usd(self) -> float:
+        return self._others_usd + (self.spent.usd or 0.0)
+
+    @property
+    def _calls_taken(self) -> int:
+        return self.before.judge_calls + self._granted if self._shared is None else self._shared.calls + self._owed
+
+    def _several(self, grants: RunGrants) -> int:
+        """Several at a time where many are left: a killed process loses what it had in hand."""
+        several = min(self._at_a_time, (self.calls - grants.calls) // _SHARE)
+        if self.usd is not None and self._price:
+            several = min(several, int((self.usd - grants.usd) / self._price) // _SHARE)
+        return max(1, several)
+
+    # -- parts of the work
 
     def rest(self) -> Meter:
         """A meter for a part of the work, which grants what is left of this one."""
-        known = (self.before.usd or 0.0) + (self.spent.usd or 0.0)
         return Meter(
             calls=max(0, self.calls - self.before.judge_calls - self.lost - self.spent.judge_calls),
             minutes=max(0.0, self.minutes - self.seconds / 60),
-            usd=None if self.usd is None else max(0.0, self.usd - known),
+            usd=None if self.usd is None else max(0.0, self.usd - self._known_usd),
             clock=self.clock,
         )
 
@@ -159,3 +301,4 @@ class Meter:
         """What was spent without asking this meter: by a worker, or under the limits of `rest`."""
         self.spent.join(spend)
         self._granted += spend.judge_calls
+        self._owed += spend.judge_calls if self._shared is not None else 0

@@ -22,13 +22,16 @@ from honestone.core.checks import TextCheck, Told
 from honestone.core.events import ArtifactJudged, ArtifactsChecked, CheckedArtifact
 from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Key, Rubric
+from honestone.core.scorecard import Scorer
 from honestone.core.spend import Spend
 from honestone.core.suite.case import Message
 from honestone.engine.live import Live
 from honestone.engine.panel import Evaluator, Seat
 from honestone.engine.place import version_blobs
+from honestone.engine.traced import run_target, tell_scores
 from honestone.ports import Checker, Observer, Output, SizedJudge, Store, Target, Task
 from honestone.system.files import Loaded, load_artifact, load_file, printable
+from honestone.system.telemetry import is_traced, part_under_way
 
 CHUNK = 200
 """Artifacts read, looked up and recorded together. Nothing is paid for here, so a kill may cost a chunk."""
@@ -237,20 +240,22 @@ class Evaluation:
     looked_at: dict[Path, Loaded] = field(default_factory=dict)
     asked_as: Mapping[Path, str] = field(default_factory=dict)
     changed: Callable[[], Sequence[str]] = tuple
+    scorer: Scorer | None = None
+    """What telemetry hears the scores of; None tells it none."""
     _asks_judges: bool = field(init=False)
     _packing: Sequence[Seat] = field(init=False)
     live: Live = field(init=False)
 
     def __post_init__(self) -> None:
         meter = self.evaluator.panel.meter
-        live = Live(run=self.run, store=self.store, meter=meter, observer=self.observer)
+        live = Live(kind="eval", run=self.run, store=self.store, meter=meter, observer=self.observer)
         object.__setattr__(self, "live", live)
         object.__setattr__(self, "_asks_judges", self.evaluator.rubric.asks_judges)
         object.__setattr__(self, "_packing", packing_seats(self.evaluator.panel.seats))
 
     async def judge_all(self, paths: Sequence[Path]) -> AsyncIterator[JudgedArtifact]:
         """Judgements in the order of the paths, some at a time. Each is on record before it is handed on."""
-        with self.live.here():
+        with self.live.here(lasts=True):
             work = _InOrder(paths, self._judge, at_once=self.concurrency)
         done = 0
         try:
@@ -263,6 +268,7 @@ class Evaluation:
                 self._report(done, len(paths), "judging")
         finally:
             await work.stop()
+            self.live.end()
 
     def _report(self, done: int, total: int, doing: str) -> None:
         self.live.progress(done, total, doing, left=self.live.time_left(done, total))
@@ -282,12 +288,20 @@ class Evaluation:
         return found or load_artifact(self.base / path, exclude=self.exclude, max_bytes=self.max_bytes)
 
     async def _judge(self, path: Path) -> _Found:
+        if not is_traced():
+            return await self._judged(path)
+        with part_under_way("artifact", printable(path)) as span:
+            found = await self._judged(path)
+            tell_scores(span, self.scorer, found[0].ballots)
+            return found
+
+    async def _judged(self, path: Path) -> _Found:
         loaded = self._load(path)
         version, name = loaded.version, printable(path)
         made: Output | None = None
         if self.target is not None:
             messages = (Message("user", version.text if self.input is None else self.input),)
-            made = await self.target.run(Task(messages=messages, version=version, case=name))
+            made = await run_target(self.target, Task(messages=messages, version=version, case=name))
             if made.error is not None:
                 failed = JudgedArtifact(
                     path=name,
@@ -330,7 +344,8 @@ class Evaluation:
         """The same where none is a folder and `texts` judge."""
         loaded = ((printable(path), self._load_text(path)) for path in paths)
         done = 0
-        self.store.keep_live(self.run, self.live.record)
+        with self.live.here(lasts=True):
+            pass
         for chunk in texts.judge_all(loaded, self.store, self.contract, fresh=self.fresh):
             self.store.append(self.run, checked_event(chunk))
             self._report(done, len(paths), "checking")
@@ -339,6 +354,7 @@ class Evaluation:
                     path=judged.path, digest=judged.version.digest, ballots=(judged.ballot,), spend=_NOTHING
                 )
             done += len(chunk)
+        self.live.end()
 
 
 def packing_seats(seats: Sequence[Seat]) -> list[Seat]:

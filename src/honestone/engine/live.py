@@ -15,7 +15,8 @@ from typing import Final
 
 from honestone.core.live import JudgeNow, LiveJudge, LiveRun
 from honestone.core.spend import Meter
-from honestone.ports import Observer, Store
+from honestone.ports import Observer, Span, Store
+from honestone.system.telemetry import NO_TELEMETRY, run_under_way
 
 
 @dataclass(slots=True)
@@ -28,9 +29,10 @@ class _Judge:
 
 @dataclass(eq=False, kw_only=True)
 class Live:
-    """The run `run` while it is under way. `is_sum`: it is only its parts, such as the columns of a table."""
+    """The run `run` while it is under way; `kind` says what it does. `is_sum`: it is only its parts, such as the columns of a table."""
 
     run: str
+    kind: str
     store: Store
     meter: Meter
     observer: Observer
@@ -45,22 +47,33 @@ class Live:
     _usd: float | None = None
     _judges: dict[str, _Judge] = field(default_factory=dict)
     _outer: Live | None = None
+    _span: Span = NO_TELEMETRY
     _parts: list[Live] = field(default_factory=list)
 
     @contextmanager
-    def here(self) -> Iterator[None]:
-        """Meanwhile it is the run that is under way. What it says is kept until it is finished or the store closed."""
+    def here(self, *, lasts: bool = False) -> Iterator[None]:
+        """Meanwhile it is the run that is under way. What it says is kept until it is finished or the store closed. `lasts`: what
+        was begun meanwhile lasts until `end`."""
         self._outer = HERE.get()
         if self._outer is not None:
             self._outer._parts = [*(self._outer._parts if self._outer.is_sum else ()), self]
         self.store.keep_live(self.run, self.record)
         token = HERE.set(self)
         try:
-            yield
+            self._span = run_under_way(self.run, self.kind)
+            with self._span.here():
+                yield
         finally:
             HERE.reset(token)
+            if not lasts:
+                self.end()
             if self._outer is not None and not self._outer.is_sum:
                 self._outer._parts = []
+
+    def end(self) -> None:
+        """What was begun in `here` is over."""
+        if self._span is not NO_TELEMETRY:
+            self._span.end()
 
     def progress(self, done: int, total: int, doing: str, *, left: float | None = None, said: str = "") -> None:
         """`left`: the time that is left in seconds, where that is known. `said`: what the observer hears in place of `doing`."""

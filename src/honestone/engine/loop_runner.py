@@ -21,11 +21,13 @@ from honestone.core.loop.state import Accept, Ask, Policy, Propose, Result, Roll
 from honestone.core.rates import RateLimits
 from honestone.core.spend import Meter, Spend
 from honestone.engine.live import Live
-from honestone.engine.paid_calls import settle, turn
+from honestone.engine.paid_calls import give_back, settle, turn
 from honestone.engine.place import Place, is_mix, load_version, sweep, version_blobs
+from honestone.engine.traced import propose, tell_scores
 from honestone.ports import Brief, Observer, Store, WorkDone, Worker
 from honestone.system.files import ReadBack, deliver, make_copy, modes_of, read_back
 from honestone.system.private import end_inhabitants, private_folder
+from honestone.system.telemetry import is_traced, part_under_way
 
 
 class Judgement(ABC, Generic[S]):
@@ -95,7 +97,7 @@ class LoopRunner(Generic[S]):
         self._worker = worker
         self._worker_rates = worker_rates
         self._versions: dict[str, Version] = {}
-        self._live = Live(run=run, store=store, meter=meter, observer=observer)
+        self._live = Live(kind="improve", run=run, store=store, meter=meter, observer=observer)
 
     async def work(self) -> Stop:
         """Work until core says stop. After a kill, the same call on the same events resumes where it was."""
@@ -121,9 +123,14 @@ class LoopRunner(Generic[S]):
                     self._end(action)
                     return action
                 case Ask():
-                    await self._judgement.ask(self, action)
+                    with part_under_way("round", "ask", len(self.state.rounds)) as span:
+                        await self._judgement.ask(self, action)
+                        if is_traced() and action.role == "panel":
+                            said = self.state.ballots.get((action.version, "panel"), {})
+                            tell_scores(span, self.state.scorer, tuple(said.values()))
                 case Propose():
-                    await self._propose(action)
+                    with part_under_way("round", "propose", len(self.state.rounds) + 1):
+                        await self._propose(action)
                 case Accept(version=version, reason=reason):
                     self.record(
                         events.VersionAccepted(round=self.state.rounds[-1].number, version=version, reason=reason)
@@ -132,6 +139,7 @@ class LoopRunner(Generic[S]):
                     self.record(events.VersionRejected(round=self.state.rounds[-1].number, reason=reason))
 
     async def close(self) -> None:
+        await give_back(self.meter)
         await self._judgement.close()
         await self._worker.close()
 
@@ -390,7 +398,7 @@ async def work_on_copy(
         asked, brief_file = brief(copy.place), root / "brief.md"
         brief_file.write_text(asked.text, encoding="utf-8")
         try:
-            done = await worker.propose(asked, copy.place, brief_file)
+            done = await propose(worker, asked, copy.place, brief_file)
         finally:
             end_inhabitants(root)
         return done, read_back(copy, max_bytes=place.max_bytes)

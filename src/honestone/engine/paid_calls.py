@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from honestone.core.rates import wait_of
+from honestone.core.spend import AT_A_TIME, RunGrants
 
 if TYPE_CHECKING:
     from honestone.core.rates import RateLimits
-    from honestone.core.spend import Meter, Usage
+    from honestone.core.spend import GrantRequest, Meter, Usage
     from honestone.ports import Store
 
 _LOOKED_AT: Final = 32
@@ -76,7 +76,69 @@ async def _place(store: Store, rates: RateLimits) -> str | None:
         pause = min(pause * 1.5, _LONGEST_PAUSE)
 
 
-def reserve_in(store: Store, run: str, meter: Meter) -> None:
-    """From now on the calls of the meter are on record before they are made, so that those of a killed process count too.
-    Call it when `meter.before` is complete."""
-    meter.reserve_with(store.reserved_calls(run), partial(store.reserve_calls, run))
+class StoreAccount:
+    """Takes calls for a meter from the grants of a run in the store. Implements `core.spend.CallAccount`."""
+
+    def __init__(self, store: Store, run: str, meter: Meter) -> None:
+        self._store = store
+        self._run = run
+        self._meter = meter
+        self._asking: asyncio.Event | None = None
+
+    async def take_call(self) -> str | None:
+        while True:
+            await self.tell()
+            await self._ask_for(self._meter.request)
+            refusal = self._meter.refuse_call()
+            if refusal is None or not self._meter.awaits_prices:
+                return refusal
+            await asyncio.sleep(_FIRST_PAUSE)
+
+    async def tell(self) -> None:
+        await self._ask_for(self._meter.news)
+
+    async def give_back(self) -> None:
+        await self._ask_for(self._meter.rest_of_grants)
+
+    async def _ask_for(self, what: Callable[[], GrantRequest | None]) -> None:
+        """Asks the store until nothing is left to ask: one request of this process at a time."""
+        while True:
+            if self._asking is not None:
+                await self._asking.wait()
+                continue
+            request = what()
+            if request is None:
+                return
+            self._asking = asyncio.Event()
+            try:
+                granted, grants = self._store.grant(self._run, request)
+                self._meter.answered(request, granted=granted, grants=grants)
+            finally:
+                self._asking.set()
+                self._asking = None
+
+
+async def take_call(meter: Meter) -> str | None:
+    """One judge call; else which limit is used up. Where the limit of money is reserved for calls under way, it waits."""
+    if meter.account is not None:
+        return await meter.account.take_call()
+    while (refusal := meter.refuse_call()) is not None and meter.awaits_prices:
+        await asyncio.sleep(_FIRST_PAUSE)
+    return refusal
+
+
+async def give_back(meter: Meter) -> None:
+    """What was taken from the grants of the run and not used, for its other processes or the next one."""
+    if meter.account is not None:
+        await meter.account.give_back()
+
+
+def reserve_in(store: Store, run: str, meter: Meter, *, at_a_time: int = AT_A_TIME, from_start: bool = False) -> None:
+    """From now on the meter takes its calls from the grants of a run, several at a time, before they are made: those of
+    other processes count too, and those of a killed one. Call it when `meter.before` is complete. `from_start`: the
+    minutes count from the start of the run, by the store's clock, and not those that were worked."""
+    before = meter.before
+    grants = store.open_grants(run, RunGrants(calls=before.judge_calls, usd=before.usd or 0.0))
+    if from_start:
+        meter.seconds_before = grants.seconds
+    meter.share(grants, StoreAccount(store, run, meter), at_a_time)

@@ -33,11 +33,12 @@ from honestone.core.reading.evidence import find_quote, is_quote
 from honestone.core.reading.reply import complaints
 from honestone.core.rubric import Check, Key, Rubric
 from honestone.core.scorecard import Scorer
-from honestone.core.spend import Meter, Spend
+from honestone.core.spend import Meter, Spend, Usage
 from honestone.engine.early_stop import settled
 from honestone.engine.live import HERE
-from honestone.engine.paid_calls import claimed, settle, turn
+from honestone.engine.paid_calls import claimed, settle, take_call, turn
 from honestone.engine.together import Together
+from honestone.engine.traced import ask_judge
 from honestone.ports import (
     REASKS,
     CallFailed,
@@ -53,6 +54,7 @@ from honestone.ports import (
     Request,
     Store,
 )
+from honestone.system.telemetry import telemetry
 
 TAMPERED = (
     "tampered: it answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; "
@@ -237,6 +239,7 @@ class Panel:
                         kept = self._on_record(key, seat, known)
                         if kept is None:
                             return await self._paid_reply(key, seat, request, question, spend), known
+                telemetry().from_record(seat.id)
                 spend.cached_calls += 1
                 self.meter.spent.cached_calls += 1
                 return kept, known[:-1]
@@ -263,11 +266,13 @@ class Panel:
         return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     async def _paid_reply(self, key: str, seat: Seat, request: Request, question: Question, spend: Spend) -> Reply:
+        from msgspec import to_builtins
+
         gate = self._gate(seat)
         tokens = 0 if seat.rates is None else tokens_of(request.body)
         attempt, waited = 1, 0.0
         while True:
-            refusal = self.meter.refuse_call()
+            refusal = await take_call(self.meter)
             if refusal is not None:
                 if attempt == 1:
                     raise NotGranted(refusal)
@@ -276,7 +281,9 @@ class Panel:
             self.meter.spent.judge_calls += 1
             try:
                 async with gate, turn(self.store, seat.rates, tokens):
-                    reply = await seat.judge.ask(request, question)
+                    reply = await ask_judge(seat.id, seat.judge, request, question)
+                    # At once, before anything else can fail, and not with those of others: a kill may cost one reply.
+                    self.store.keep_reply(key, seat.id, to_builtins(reply))
                 settle(self.store, seat.rates, tokens, reply.usage)
                 break
             except CallFailed as failed:
@@ -284,18 +291,16 @@ class Panel:
                     spend.judge_calls -= 1
                     self.meter.spent.judge_calls -= 1
                     self.meter.give_back_call()
+                else:
+                    self.meter.made(Usage())
                 wait = next_wait(failed, attempt, waited)
                 if wait is None:
                     raise
                 await asyncio.sleep(wait)
                 attempt, waited = attempt + 1, waited + wait
-        from msgspec import to_builtins
-
-        # At once, and not with those of others: a kill may cost one reply.
-        self.store.keep_reply(key, seat.id, to_builtins(reply))
         self._asked.add(key)
         spend.add(reply.usage)
-        self.meter.spent.add(reply.usage)
+        self.meter.made(reply.usage)
         return reply
 
     async def once(self, key: str, who: str, call: Callable[[], Awaitable[JsonObject]]) -> JsonObject:

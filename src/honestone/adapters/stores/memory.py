@@ -56,7 +56,7 @@ class MemoryStore(SqliteStore):
 
     def clear(self) -> bool:
         """Forget everything. False where that leaves a lot of memory in use; then close it."""
-        for table in ("runs", "events", "replies", "blobs", "grants", "rates"):
+        for table in ("runs", "events", "cases", "replies", "blobs", "grants", "rates"):
             self._db.execute(f"delete from {table}")
         self._records.clear()
         self._remove_folder()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -14,20 +15,28 @@ from honestone.adapters.stores.rows import (
     COLUMNS,
     COLUMNS_OF,
     ROWS_AT_A_TIME,
+    NewEvent,
+    NewRun,
+    StoredCases,
     batches,
     case_of,
     encode,
+    follows_lost,
     found_run,
     new_id,
-    plain_event,
+    once_of_attempts,
     read_event,
     readable,
+    recorded_case,
+    run_grants,
     run_info,
+    text_of,
     timestamp,
 )
 from honestone.adapters.stores.undelivered import Undelivered
 from honestone.core.errors import NoStoreError, StoreError
-from honestone.core.events import Event
+from honestone.core.events import Event, RecordedCase
+from honestone.core.spend import GrantRequest, RunGrants
 from honestone.core.store_address import PATIENCE, StoreAddress
 from honestone.ports import KeptReply, Recordable, RunInfo, RunOrigin, StoreRow, StoreState, StoreTable
 
@@ -38,19 +47,24 @@ if TYPE_CHECKING:
     from honestone.adapters.stores.postgres_live import LiveRows
     from honestone.core.live import KeptLive, LiveRun
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 _REPLY: Final = "reply "
 _PAGE: Final = 500
-"""Events that are read at a time."""
+"""Events and cases that are read at a time."""
 _RUNS: Final = f"select {COLUMNS} from honestone.runs".encode()
 _INSERT_RUN: Final = b"""
 insert into honestone.runs (id, kind, subject, identity, contract, started, project, person)
 values (%s, %s, %s, %s, %s, %s, %s, %s)
 """
 _APPEND: Final = b"""
-insert into honestone.events (run, seq, data)
-select %s, coalesce(max(seq), 0) + 1, %s from honestone.events where run = %s
+insert into honestone.events (run, seq, data, once)
+select %s, coalesce(max(seq), 0) + 1, %s, %s from honestone.events where run = %s
+on conflict (run, once) where once is not null do nothing
 """
+_KEPT_ONCE: Final = b"select once, seq, data from honestone.events where run = %s and once = any(%s)"
+_INSERT_CASE: Final = b"insert into honestone.cases (run, number, id, data) values (%s, %s, %s, %s)"
+_CASES: Final = b"select number, data from honestone.cases where run = %s and number > %s order by number limit %s"
+_CASE: Final = b"select data from honestone.cases where run = %s and md5(id) = md5(%s) and id = %s order by number"
 _INSERT_REPLY: Final = b"insert into honestone.replies (key, judge, at, data) values (%s, %s, %s, %s)"
 _INSERT_BLOB: Final = b"insert into honestone.blobs (digest, data) values (%s, %s) on conflict do nothing"
 _TAKE_SLOT: Final = b"""
@@ -60,9 +74,26 @@ on conflict (account) do update
 set at = greatest(line.at, extract(epoch from clock_timestamp())::float8) + %(more)s::float8
 returning at - extract(epoch from clock_timestamp())::float8
 """
-_RESERVE: Final = b"""
-insert into honestone.grants (run, calls) values (%s, %s) on conflict (run) do update set calls = excluded.calls
-"""
+_STATE: Final = b"calls, usd, dearest, extract(epoch from clock_timestamp())::float8 - at"
+_OPEN_GRANTS: Final = (
+    b"""
+insert into honestone.grants as known (run, calls, usd, dearest)
+values (%(run)s, %(calls)s, %(usd)s, %(dearest)s)
+on conflict (run) do update set calls = greatest(known.calls, excluded.calls), usd = greatest(known.usd, excluded.usd),
+    dearest = greatest(known.dearest, excluded.dearest)
+returning """
+    + _STATE
+)
+_GRANT: Final = (
+    b"""
+update honestone.grants
+set calls = calls + %(calls)s, usd = usd + %(usd)s, dearest = greatest(dearest, %(dearest)s)
+where run = %(run)s and calls + %(calls)s <= coalesce(%(most_calls)s, 2147483647)
+    and usd + %(usd)s <= coalesce(%(most_usd)s, 'infinity'::float8)
+returning """
+    + _STATE
+)
+_GRANTS: Final = b"select " + _STATE + b" from honestone.grants where run = %(run)s"
 _EVENTS: Final = b"select seq, data from honestone.events where run = %s and seq > %s order by seq limit %s"
 
 
@@ -105,6 +136,11 @@ class PostgresStore:
     @property
     def root(self) -> Path:
         return self._root
+
+    @property
+    def connection(self) -> PostgresConnection:
+        """For a queue in the same database, whose orders are one transaction with their runs."""
+        return self._db
 
     # -- opening
 
@@ -189,42 +225,77 @@ class PostgresStore:
     # -- runs and events
 
     def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Recordable) -> str:
-        data = encode(plain_event(first))
+        new = NewRun.of(first)
 
         def work(cursor: Cursor[TupleRow]) -> str:
             run = new_id(_only(cursor.execute(b"select coalesce(max(id), '') from honestone.runs").fetchone()))
             origin = (self._origin.project, self._origin.person)
             facts = (run, kind, subject, identity, contract, timestamp(), *origin)
-            cursor.execute(_INSERT_RUN, tuple(map(_text, facts)))
-            cursor.execute(_APPEND, (run, data, run))
+            cursor.execute(_INSERT_RUN, tuple(map(text_of, facts)))
+            cursor.execute(b"insert into honestone.grants (run) values (%s)", (run,))
+            cursor.execute(_APPEND, (run, new.data, None, run))
+            for rows in new.rows(run):
+                cursor.executemany(_INSERT_CASE, rows)
             return run
 
         return self._db.write(work)
 
-    def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> None:
-        self._append(run, [event], blobs or {})
+    def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> Event | None:
+        return self._append(run, [NewEvent.of(event)], blobs or {}).get(0)
 
-    def append_many(self, run: str, events: Iterable[Recordable]) -> None:
-        self._append(run, events, {})
+    def append_many(self, run: str, events: Iterable[Recordable]) -> Mapping[int, Event | None]:
+        return self._append(run, [NewEvent.of(event) for event in events], {})
 
-    def _append(self, run: str, events: Iterable[Recordable], blobs: Mapping[str, bytes]) -> None:
-        every = [encode(plain_event(event)) for event in events]
-
-        def work(cursor: Cursor[TupleRow]) -> None:
+    def _append(self, run: str, every: Sequence[NewEvent], blobs: Mapping[str, bytes]) -> Mapping[int, Event | None]:
+        def work(cursor: Cursor[TupleRow]) -> set[int]:
             if blobs:
                 cursor.executemany(_INSERT_BLOB, list(blobs.items()))
             if len(every) == 1:
-                cursor.execute(_APPEND, (run, every[0], run))
-            else:
-                cursor.executemany(_APPEND, [(run, data, run) for data in every])
+                cursor.execute(_APPEND, (run, every[0].data, every[0].once, run))
+                return set() if cursor.rowcount else {0}
+            lost = _lost(every, _on_record(cursor, run, every))
+            rows = [(run, new.data, new.once, run) for place, new in enumerate(every) if place not in lost]
+            cursor.executemany(_APPEND, rows)
+            if cursor.rowcount < len(rows):  # another process wrote one of them since; this is tried again
+                raise errors.UniqueViolation
+            return lost
 
-        self._db.write(work)
+        from psycopg import errors
+
+        lost = self._db.write(work)
+        if not lost:
+            return {}
+        found = self._db.read(partial(_on_record, run=run, every=[every[place] for place in lost]))
+        return {
+            place: self._read(run, *found[once]) if (once := every[place].once) in found else None for place in lost
+        }
+
+    def _read(self, run: str, number: int, data: bytes) -> Event:
+        return read_event(data, number, run, self._address.shown, self._cases(run) if number == 1 else ())
+
+    def _cases(self, run: str) -> StoredCases:
+        def read(after: int) -> Iterator[bytes]:
+            for _, data in self._pages(_CASES, run, after):
+                yield data
+
+        def count() -> int:
+            return int(self._rows(b"select count(*) from honestone.cases where run = %s", (run,))[0][0])
+
+        return StoredCases(read, count)
+
+    def case_of(self, run: str, case: str) -> RecordedCase | None:
+        rows = self._rows(_CASE, (run, text_of(case), text_of(case)))
+        return next((one for one in (recorded_case(data) for (data,) in rows) if one.id == case), None)
+
+    def attempts_of(self, run: str, case: str, attempts: int) -> list[Event]:
+        rows = self._rows(_KEPT_ONCE, (run, once_of_attempts(case, attempts)))
+        return [self._read(run, number, data) for _, number, data in sorted(rows, key=lambda row: row[1])]
 
     def finish_run(self, run: str, result: str, event: Recordable) -> None:
-        data = encode(plain_event(event))
+        new = NewEvent.of(event)
 
         def work(cursor: Cursor[TupleRow]) -> None:
-            cursor.execute(_APPEND, (run, data, run))
+            cursor.execute(_APPEND, (run, new.data, new.once, run))
             done = b"update honestone.runs set finished = %s, result = %s where id = %s"
             cursor.execute(done, (timestamp(), result, run))
 
@@ -232,23 +303,35 @@ class PostgresStore:
         if self._live is not None:
             self._live.end(run)
 
-    def reserve_calls(self, run: str, calls: int) -> None:
-        self._db.write(lambda cursor: cursor.execute(_RESERVE, (run, calls)))
+    def open_grants(self, run: str, least: RunGrants) -> RunGrants:
+        given = {"run": run, "calls": least.calls, "usd": least.usd, "dearest": least.dearest}
+        return self._db.write(lambda cursor: run_grants(cursor.execute(_OPEN_GRANTS, given).fetchone()))
 
-    def reserved_calls(self, run: str) -> int:
-        rows = self._rows(b"select calls from honestone.grants where run = %s", (run,))
-        return int(rows[0][0]) if rows else 0
+    def grant(self, run: str, request: GrantRequest) -> tuple[bool, RunGrants]:
+        given = {"run": run, **asdict(request)}
+
+        def work(cursor: Cursor[TupleRow]) -> tuple[bool, RunGrants]:
+            row = cursor.execute(_GRANT, given).fetchone()
+            if row is not None:
+                return True, run_grants(row)
+            return False, run_grants(cursor.execute(_GRANTS, given).fetchone())
+
+        return self._db.write(work)
+
+    def result_of(self, run: str) -> str | None:
+        rows = self._rows(b"select result from honestone.runs where id = %s", (run,))
+        return rows[0][0] if rows else None
 
     def events(self, run: str) -> list[Event]:
         return list(self.iter_events(run))
 
     def iter_events(self, run: str, after: int = 0) -> Iterator[Event]:
-        for number, data in self._event_rows(run, after):
-            yield read_event(data, number, run, self._address.shown)
+        for number, data in self._pages(_EVENTS, run, after):
+            yield self._read(run, number, data)
 
-    def _event_rows(self, run: str, after: int) -> Iterator[tuple[int, bytes]]:
+    def _pages(self, query: bytes, run: str, after: int) -> Iterator[tuple[int, bytes]]:
         while True:
-            page = self._rows(_EVENTS, (run, after, _PAGE))
+            page = self._rows(query, (run, after, _PAGE))
             yield from page
             if len(page) < _PAGE:
                 return
@@ -256,7 +339,7 @@ class PostgresStore:
 
     def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:
         of_case: dict[str, list[int]] = {}
-        for number, data in self._event_rows(run, 0):
+        for number, data in self._pages(_EVENTS, run, 0):
             case = case_of(data)
             if case is not None:
                 of_case.setdefault(case, []).append(number)
@@ -264,7 +347,7 @@ class PostgresStore:
         def read(case: str) -> Iterator[Event]:
             for number in of_case.get(case, ()):
                 row = self._rows(_EVENTS, (run, number - 1, 1))[0]
-                yield read_event(row[1], number, run, self._address.shown)
+                yield self._read(run, number, row[1])
 
         return read
 
@@ -297,7 +380,7 @@ class PostgresStore:
         if name in ("last", "latest"):
             return found_run(self.runs(limit=1, own=True), name)
         begins = b" where starts_with(id, %s) order by id desc limit 5"
-        return found_run([run_info(row) for row in self._rows(_RUNS + begins, (_text(name.upper()),))], name)
+        return found_run([run_info(row) for row in self._rows(_RUNS + begins, (text_of(name.upper()),))], name)
 
     def unfinished(self, identity: str) -> RunInfo | None:
         open_ones = b" where identity = %s and finished is null order by id desc limit 1"
@@ -327,7 +410,7 @@ class PostgresStore:
 
     def keep_replies(self, replies: Mapping[str, Any], judge: str) -> None:
         now = timestamp()
-        rows = [(key, _text(judge), now, encode(reply)) for key, reply in replies.items()]
+        rows = [(key, text_of(judge), now, encode(reply)) for key, reply in replies.items()]
         waiting = self._undelivered.keep(rows)
         self._db.write(lambda cursor: cursor.executemany(_INSERT_REPLY, rows), away=waiting.write)
         waiting.remove()
@@ -391,17 +474,25 @@ select (select count(*) from honestone.runs), (select count(*) from honestone.ru
 _FIRST: Final[Mapping[StoreTable, tuple[object, ...]]] = {
     "runs": ("",),
     "events": ("", 0),
+    "cases": ("", 0),
     "replies": (0,),
     "blobs": ("",),
 }
-_KEYS: Final[Mapping[StoreTable, str]] = {"runs": "id", "events": "run, seq", "replies": "id", "blobs": "digest"}
+_KEYS: Final[Mapping[StoreTable, str]] = {
+    "runs": "id",
+    "events": "run, seq",
+    "cases": "run, number",
+    "replies": "id",
+    "blobs": "digest",
+}
 _ADD: Final[Mapping[StoreTable, bytes]] = {
     "runs": f"""
 insert into honestone.runs as known ({COLUMNS}) values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 on conflict (id) do update set finished = excluded.finished, result = excluded.result
 where known.finished is null and excluded.finished is not null
 """.encode(),
-    "events": b"insert into honestone.events (run, seq, data) values (%s, %s, %s) on conflict do nothing",
+    "events": b"insert into honestone.events (run, seq, data, once) values (%s, %s, %s, %s) on conflict do nothing",
+    "cases": _INSERT_CASE + b" on conflict do nothing",
     "replies": b"""
 insert into honestone.replies (key, judge, at, data)
 select key, judge, at, data from (values (%s::text, %s::text, %s::text, %s::bytea)) as new (key, judge, at, data)
@@ -414,8 +505,23 @@ where not exists (
 }
 
 
+def _on_record(cursor: Cursor[TupleRow], run: str, every: Sequence[NewEvent]) -> dict[bytes, tuple[int, bytes]]:
+    """By `once`: the number and data of those events that are on record already."""
+    once = [new.once for new in every if new.once is not None]
+    rows = cursor.execute(_KEPT_ONCE, (run, once)).fetchall() if once else []
+    return {bytes(key): (number, data) for key, number, data in rows}
+
+
+def _lost(every: Sequence[NewEvent], known: Mapping[bytes, object]) -> set[int]:
+    lost: set[int] = set()
+    for place, new in enumerate(every):
+        if new.once in known or follows_lost(place, every, lost):
+            lost.add(place)
+    return lost
+
+
 def _add(cursor: Cursor[TupleRow], query: bytes, rows: Sequence[StoreRow]) -> int:
-    cleaned = [tuple(_text(value) if isinstance(value, str) else value for value in row) for row in rows]
+    cleaned = [tuple(text_of(value) if isinstance(value, str) else value for value in row) for row in rows]
     cursor.executemany(query, cleaned)
     return int(cursor.rowcount)
 
@@ -444,8 +550,3 @@ def _number(name: str) -> int:
 
 def _try_lock(cursor: Cursor[TupleRow], identity: str) -> bool:
     return bool(_only(cursor.execute(b"select pg_try_advisory_lock(%s)", (_number(identity),)).fetchone()))
-
-
-def _text(value: str) -> str:
-    """Without what PostgreSQL refuses in a text: U+0000, and a path's bytes that are not UTF-8."""
-    return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")

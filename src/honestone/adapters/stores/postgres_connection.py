@@ -28,6 +28,7 @@ _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 2.0
 _SESSION: Final = b"""
 set tcp_keepalives_idle = 15; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3;
+set search_path = honestone, public;
 select pid, backend_start::text from pg_stat_activity where pid = pg_backend_pid()
 """
 """A client machine that is gone is noticed in half a minute, so that its locks are free."""
@@ -57,6 +58,7 @@ class PostgresConnection:
         self._backend: tuple[object, ...] | None = None
         self._session = secrets.token_hex(16)
         self._number = 0
+        self._within: Cursor[TupleRow] | None = None
         try:
             self._db = self._connect()
         except psycopg.Error as error:
@@ -70,11 +72,15 @@ class PostgresConnection:
 
     def read(self, work: Work[T]) -> T:
         """What `work` returns. It may be called several times."""
+        if self._within is not None:
+            return work(self._within)
         return self._with_patience(lambda db: work(db.cursor(binary=True)))
 
     def write(self, work: Work[T], *, away: Callable[[], None] = lambda: None) -> T:
         """What `work` returns, in one transaction that is committed exactly once. `work` may be called several times; `away`
-        is called once when the server turns out to be away."""
+        is called once when the server turns out to be away. Inside another `write` it is a part of that transaction."""
+        if self._within is not None:
+            return work(self._within)
         self._number += 1
         numbered = (self._session, self._number)
         results: list[T] = []
@@ -88,9 +94,12 @@ class PostgresConnection:
                 if cursor.rowcount == 0:  # that one was committed, although its end was not heard
                     cursor.execute(b"rollback")
                     return results[-1]
+                self._within = cursor
                 results.append(work(cursor))
+                self._within = None
                 cursor.execute(b"commit")
             except BaseException:
+                self._within = None
                 if not db.closed:
                     db.execute(b"rollback")
                 raise

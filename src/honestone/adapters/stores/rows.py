@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, overload
 
 import msgspec
 
 from honestone.core.errors import StoreError
-from honestone.core.events import Event, event_from_plain, event_to_plain
+from honestone.core.events import (
+    AttemptJudged,
+    CasePassedBy,
+    Event,
+    OutputProduced,
+    RecordedCase,
+    SuiteStarted,
+    event_from_plain,
+    event_to_plain,
+    run_id,
+)
+from honestone.core.spend import RunGrants
 from honestone.ports import Recordable, RunInfo, RunOrigin, StoreRow, StoreTable
 
 COLUMNS: Final = "id, kind, subject, identity, contract, started, finished, result, project, person"
@@ -22,6 +35,7 @@ COLUMNS: Final = "id, kind, subject, identity, contract, started, finished, resu
 COLUMNS_OF: Final[Mapping[StoreTable, str]] = {
     "runs": COLUMNS,
     "events": "run, seq, data",
+    "cases": "run, number, id, data",
     "replies": "key, judge, at, data",
     "blobs": "digest, data",
 }
@@ -31,31 +45,151 @@ DAMAGED: Final = (
     "the other runs and every reply that was paid for are kept: `honestone runs` lists them, and running a command again "
     "costs only what is lost; or keep the folder and set HONESTONE_HOME to a new one"
 )
-_ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def new_id(last: str) -> str:
     """A ULID: sorts by time, and after `last`, whatever the clock says."""
-    out = _base32((time.time_ns() // 1_000_000 << 80) | secrets.randbits(80))
-    return out if out > last else _base32(_from_base32(last) + 1)
+    return run_id(time.time_ns() // 1_000_000, secrets.randbits(80), last=last)
 
 
 def batches(rows: Iterable[StoreRow], origin: RunOrigin, table: StoreTable) -> Iterator[list[StoreRow]]:
-    """The rows in lists that are not too long. A run without a project gets that of `origin`."""
+    """The rows in lists that are not too long. A run without a project gets that of `origin`, an event its `once_of`."""
     every = iter(rows)
     while some := list(islice(every, ROWS_AT_A_TIME)):
         if table == "runs" and origin.project:
             some = [(*row[:8], row[8] or origin.project, row[9]) for row in some]
+        elif table == "events":
+            some = [(*row, _once_of_row(row[2])) for row in some]
         yield some
 
 
-def read_event(data: bytes, number: int, run: str, store: str) -> Event:
-    """Raises StoreError for a row that is damaged; `store` says where."""
+class NewEvent(NamedTuple):
+    """An event as it is written. `once` is None where a run may hold several of its kind; `attempt` is the case and number that
+    it is about."""
+
+    data: bytes
+    once: bytes | None
+    attempt: tuple[object, object] | None
+
+    @classmethod
+    def of(cls, event: Recordable) -> NewEvent:
+        plain = plain_event(event)
+        about = (plain["case"], plain["attempt"]) if "case" in plain and "attempt" in plain else None
+        return cls(encode(plain), once_of(plain), about)
+
+
+def follows_lost(place: int, events: Sequence[NewEvent], lost: Collection[int]) -> bool:
+    """Whether an event of the same attempt before it was not kept: what was said of an output that is not on record."""
+    about = events[place].attempt
+    return about is not None and any(events[other].attempt == about for other in lost)
+
+
+_ONCE: Final = (OutputProduced.type, AttemptJudged.type, CasePassedBy.type)
+
+
+def once_of(plain: Mapping[str, Any]) -> bytes | None:
+    """What of an event may be on record once in a run: an attempt's output, its judgement, that a case was passed by. A
+    judgement that a limit refused may be there several times, and next to one that was not refused."""
+    if plain.get("type") not in _ONCE or plain.get("refused") is not None:
+        return None
+    what = f"{plain['type']} {plain.get('attempt')} {plain.get('case')}"
+    return hashlib.sha256(what.encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def once_of_attempts(case: str, attempts: int) -> list[bytes]:
+    """The `once` of all events that `Store.attempts_of` may find."""
+    about: list[Mapping[str, Any]] = [{"type": CasePassedBy.type, "case": case}]
+    for number in range(1, attempts + 1):
+        about += [{"type": one.type, "case": case, "attempt": number} for one in (OutputProduced, AttemptJudged)]
+    return [once for plain in about if (once := once_of(plain)) is not None]
+
+
+def _once_of_row(data: object) -> bytes | None:
     try:
-        return event_from_plain(decode(data))
+        plain = decode(data) if isinstance(data, bytes) else None
+    except ValueError:  # a damaged row is copied as it is
+        return None
+    return once_of(plain) if isinstance(plain, dict) else None
+
+
+class NewRun(NamedTuple):
+    """What is written of a run that starts: its first event without its cases, and these as rows without the run's id."""
+
+    data: bytes
+    cases: Iterable[tuple[int, str, bytes]] = ()
+
+    @classmethod
+    def of(cls, first: Recordable) -> NewRun:
+        if not isinstance(first, SuiteStarted):
+            return cls(encode(plain_event(first)))
+        rows = ((number, text_of(one.id), encode(one.plain)) for number, one in enumerate(first.cases, 1))
+        return cls(encode(plain_event(replace(first, cases=()))), rows)
+
+    def rows(self, run: str) -> Iterator[list[tuple[str, int, str, bytes]]]:
+        """The rows of the cases, in lists that are not too long. They can be gone through once."""
+        every = iter(self.cases)
+        while some := list(islice(every, ROWS_AT_A_TIME)):
+            yield [(run, *row) for row in some]
+
+
+class StoredCases(Sequence[RecordedCase]):
+    """The cases of a run, read from its store each time they are gone through, because they may be many.
+
+    `read` gives the rows after a number, in order; `count` says how many there are.
+    """
+
+    def __init__(self, read: Callable[[int], Iterator[bytes]], count: Callable[[], int]) -> None:
+        self._read = read
+        self._count = count
+
+    def __iter__(self) -> Iterator[RecordedCase]:
+        return map(recorded_case, self._read(0))
+
+    def __len__(self) -> int:
+        return self._count()
+
+    @overload
+    def __getitem__(self, index: int) -> RecordedCase: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[RecordedCase]: ...
+    def __getitem__(self, index: int | slice) -> RecordedCase | Sequence[RecordedCase]:
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        place = index if index >= 0 else len(self) + index
+        found = next(self._read(place), None) if place >= 0 else None
+        if found is None:
+            raise IndexError(index)
+        return recorded_case(found)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(_same, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _same(one: object, other: object) -> bool:
+    return one == other
+
+
+def recorded_case(data: bytes) -> RecordedCase:
+    return RecordedCase(decode(data))
+
+
+def read_event(data: bytes, number: int, run: str, store: str, cases: Sequence[RecordedCase] = ()) -> Event:
+    """`cases` are those of its run, for its first event. Raises StoreError for a row that is damaged; `store` says where."""
+    try:
+        event = event_from_plain(decode(data))
     except Exception as error:  # whatever a damaged row does to the code that reads it
         what = f"event {number} of run {run} cannot be read ({type(error).__name__})"
         raise StoreError(f"the store {store!r} is damaged: {what}", hint=DAMAGED) from None
+    if isinstance(event, SuiteStarted) and not event.cases:  # else it is of a store that kept them in the event
+        return replace(event, cases=cases)
+    return event
+
+
+def text_of(value: str) -> str:
+    """Without what a database refuses in a text: U+0000, halves of surrogate pairs, and a path's bytes that are not UTF-8."""
+    return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 
 def found_run(rows: list[RunInfo], name: str) -> RunInfo:
@@ -87,17 +221,6 @@ def case_of(data: bytes) -> str | None:
     return None
 
 
-def _base32(value: int) -> str:
-    return "".join(_ALPHABET[value >> shift & 31] for shift in range(125, -1, -5))
-
-
-def _from_base32(text: str) -> int:
-    value = 0
-    for letter in text:
-        value = value << 5 | _ALPHABET.index(letter)
-    return value
-
-
 def encode(value: Any) -> bytes:
     """As JSON. A reply may hold half a surrogate pair, which is not UTF-8; it is kept all the same, escaped."""
     try:
@@ -124,6 +247,12 @@ def readable(rows: Iterable[tuple[bytes]]) -> Iterator[dict[str, Any]]:
 def run_info(row: tuple[Any, ...]) -> RunInfo:
     """From a row with COLUMNS."""
     return RunInfo(**dict(zip(COLUMNS.split(", "), row, strict=True)))
+
+
+def run_grants(row: tuple[Any, ...] | None) -> RunGrants:
+    """From a row with calls, US dollars, the dearest price, and seconds since the run began."""
+    assert row is not None
+    return RunGrants(calls=int(row[0]), usd=row[1], dearest=row[2], seconds=max(0.0, row[3]))
 
 
 def timestamp() -> str:

@@ -16,20 +16,28 @@ from typing import TYPE_CHECKING, Any, Final
 from honestone.adapters.stores.rows import (
     COLUMNS,
     COLUMNS_OF,
+    NewEvent,
+    NewRun,
+    StoredCases,
     batches,
     case_of,
     encode,
+    follows_lost,
     found_run,
     new_id,
-    plain_event,
+    once_of_attempts,
     read_event,
     readable,
+    recorded_case,
+    run_grants,
     run_info,
+    text_of,
     timestamp,
 )
 from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import NoStoreError, StoreError
-from honestone.core.events import Event
+from honestone.core.events import Event, RecordedCase
+from honestone.core.spend import GrantRequest, RunGrants
 from honestone.ports import KeptReply, Recordable, RunInfo, RunOrigin, StoreRow, StoreState, StoreTable
 from honestone.system.files import write_atomically
 
@@ -61,7 +69,18 @@ create table grants (run text primary key, calls integer not null) strict, witho
 create table rates (account text primary key, at real not null) strict, without rowid;
 """
 
-MIGRATIONS = (_V1, _V2)
+_V3 = """
+alter table grants add column usd real not null default 0;
+alter table grants add column dearest real not null default 0;
+alter table grants add column at real;
+create table cases (run text not null, number integer not null, id text not null, data blob not null, primary key (run, number))
+    strict, without rowid;
+create index cases_by_id on cases (run, id);
+alter table events add column once blob;
+create unique index events_once on events (run, once) where once is not null;
+"""
+
+MIGRATIONS = (_V1, _V2, _V3)
 """What brings a store from version N to N + 1. Never edit one that has been released; append."""
 
 
@@ -222,44 +241,64 @@ class SqliteStore:
     # -- runs and events
 
     def start_run(self, *, kind: str, subject: str, identity: str, contract: str, first: Recordable) -> str:
+        new = NewRun.of(first)
         with self._transaction():
             run = new_id(self._db.execute("select coalesce(max(id), '') from runs").fetchone()[0])
             self._db.execute(
                 "insert into runs (id, kind, subject, identity, contract, started, project, person) values (?, ?, ?, ?, ?, ?, ?, ?)",
                 (run, kind, subject, identity, contract, timestamp(), self._origin.project, self._origin.person),
             )
-            self._insert_events(run, [first])
+            self._db.execute("insert into grants (run, calls, at) values (?, 0, ?)", (run, time.time()))
+            self._db.execute(_APPEND, (run, new.data, None))
+            for rows in new.rows(run):
+                self._db.executemany("insert into cases (run, number, id, data) values (?, ?, ?, ?)", rows)
         return run
 
-    def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> None:
-        if not blobs:
-            data = encode(plain_event(event))
+    def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> Event | None:
+        new = NewEvent.of(event)
+        if blobs:
+            with self._transaction():
+                self._insert_blobs(blobs)
+                is_kept = self._insert_event(run, new)
+        else:
             with self._reading():  # One statement is a transaction of its own.
-                self._db.execute(_APPEND, (run, data, run))
-            return
-        with self._transaction():
-            self._insert_blobs(blobs)
-            self._insert_events(run, [event])
+                is_kept = self._insert_event(run, new)
+        return None if is_kept else self._on_record(run, new)
 
-    def append_many(self, run: str, events: Iterable[Recordable]) -> None:
+    def append_many(self, run: str, events: Iterable[Recordable]) -> Mapping[int, Event | None]:
+        every = [NewEvent.of(event) for event in events]
+        lost: set[int] = set()
         with self._transaction():
-            self._insert_events(run, events)
+            for place, new in enumerate(every):
+                if follows_lost(place, every, lost) or not self._insert_event(run, new):
+                    lost.add(place)
+        return {place: self._on_record(run, every[place]) for place in sorted(lost)}
 
     def finish_run(self, run: str, result: str, event: Recordable) -> None:
         with self._transaction():
-            self._insert_events(run, [event])
+            self._insert_event(run, NewEvent.of(event))
             self._db.execute("update runs set finished = ?, result = ? where id = ?", (timestamp(), result, run))
         if self._live is not None:
             self._live.end(run)
 
-    def reserve_calls(self, run: str, calls: int) -> None:
+    def open_grants(self, run: str, least: RunGrants) -> RunGrants:
+        now = time.time()
         with self._reading():  # One statement is a transaction of its own.
-            self._db.execute("insert or replace into grants (run, calls) values (?, ?)", (run, calls))
+            row = self._db.execute(_OPEN_GRANTS, (run, least.calls, least.usd, least.dearest, now)).fetchone()
+        return run_grants(row)
 
-    def reserved_calls(self, run: str) -> int:
+    def grant(self, run: str, request: GrantRequest) -> tuple[bool, RunGrants]:
+        given = (run, request.calls, request.usd, request.dearest, request.most_calls, request.most_usd, time.time())
         with self._reading():
-            row = self._db.execute("select calls from grants where run = ?", (run,)).fetchone()
-        return int(row[0]) if row else 0
+            row = self._db.execute(_GRANT, given).fetchone()
+            if row is not None:
+                return True, run_grants(row)
+        return False, self.open_grants(run, RunGrants())
+
+    def result_of(self, run: str) -> str | None:
+        with self._reading():
+            row = self._db.execute("select result from runs where id = ?", (run,)).fetchone()
+        return None if row is None else row[0]
 
     def events(self, run: str) -> list[Event]:
         return list(self.iter_events(run))
@@ -268,6 +307,12 @@ class SqliteStore:
         with self._reading():
             for number, data in self._db.execute(_EVENTS, (run, after)):
                 yield self._event(run, number, data)
+
+    def attempts_of(self, run: str, case: str, attempts: int) -> list[Event]:
+        keys = once_of_attempts(case, attempts)
+        query = f"select seq, data from events where run = ? and once in ({', '.join('?' * len(keys))}) order by seq"
+        with self._reading():
+            return [self._event(run, number, data) for number, data in self._db.execute(query, (run, *keys))]
 
     def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:
         of_case: dict[str, list[int]] = {}
@@ -286,7 +331,24 @@ class SqliteStore:
         return read
 
     def _event(self, run: str, number: int, data: bytes) -> Event:
-        return read_event(data, number, run, str(self.root))
+        return read_event(data, number, run, str(self.root), self._cases(run) if number == 1 else ())
+
+    def _cases(self, run: str) -> StoredCases:
+        def read(after: int) -> Iterator[bytes]:
+            with self._reading():
+                for (data,) in self._db.execute(_CASES, (run, after)):
+                    yield data
+
+        def count() -> int:
+            with self._reading():
+                return int(self._db.execute("select count(*) from cases where run = ?", (run,)).fetchone()[0])
+
+        return StoredCases(read, count)
+
+    def case_of(self, run: str, case: str) -> RecordedCase | None:
+        with self._reading():
+            rows = self._db.execute(_CASE, (run, text_of(case))).fetchall()
+        return next((one for one in (recorded_case(data) for (data,) in rows) if one.id == case), None)
 
     def event_count(self, run: str) -> int:
         with self._reading():
@@ -403,7 +465,7 @@ class SqliteStore:
         with self._reading():
             if table == "runs":
                 yield from self._db.execute(f"{self._select} order by id")
-            else:
+            elif table != "cases" or self._version(self._db) > 2:  # before, they were in the first event of their run
                 yield from self._db.execute(f"select {COLUMNS_OF[table]} from {table} order by {_ORDER[table]}")
 
     def add_rows(self, table: StoreTable, rows: Iterable[StoreRow]) -> int:
@@ -426,11 +488,14 @@ class SqliteStore:
 
     # -- inside
 
-    def _insert_events(self, run: str, events: Iterable[Recordable]) -> None:
-        # Looked up each time, inside the transaction: another process may have added to the run.
-        seq = int(self._db.execute("select coalesce(max(seq), 0) from events where run = ?", (run,)).fetchone()[0])
-        rows = [(run, seq + n, encode(plain_event(event))) for n, event in enumerate(events, 1)]
-        self._db.executemany("insert into events (run, seq, data) values (?, ?, ?)", rows)
+    def _insert_event(self, run: str, new: NewEvent) -> bool:
+        """Whether it was kept. Its number is looked up in the same statement: another process may have added to the run."""
+        return bool(self._db.execute(_APPEND, (run, new.data, new.once)).rowcount)
+
+    def _on_record(self, run: str, lost: NewEvent) -> Event | None:
+        with self._reading():
+            row = self._db.execute(_KEPT_ONCE, (run, lost.once)).fetchone()
+        return None if row is None else self._event(run, *row)
 
     def _insert_blobs(self, blobs: Mapping[str, bytes]) -> None:
         self._db.executemany("insert or ignore into blobs (digest, data) values (?, ?)", blobs.items())
@@ -474,20 +539,37 @@ _SELECT = f"select {COLUMNS} from runs"
 _OLD_SELECT = _SELECT.replace("project, person", "null, null")
 """Of a store that was made before runs said for which project they are, and that cannot be written to."""
 _EVENTS = "select seq, data from events where run = ? and seq > ? order by seq"
-_APPEND = "insert into events (run, seq, data) select ?, coalesce(max(seq), 0) + 1, ? from events where run = ?"
+_APPEND = (
+    "insert into events (run, seq, data, once) select ?1, coalesce(max(seq), 0) + 1, ?2, ?3 from events where run = ?1 "
+    "on conflict (run, once) where once is not null do nothing"
+)
+_KEPT_ONCE = "select seq, data from events where run = ? and once = ?"
+_CASES = "select data from cases where run = ? and number > ? order by number"
+_CASE = "select data from cases where run = ? and id = ? order by number"
 _TAKE_SLOT = (
     "insert into rates (account, at) values (?1, ?2 + ?3) "
     "on conflict (account) do update set at = max(at, ?2) + ?3 returning at"
 )
+_OPEN_GRANTS = (
+    "insert into grants (run, calls, usd, dearest, at) values (?1, ?2, ?3, ?4, ?5) on conflict (run) do update"
+    " set calls = max(calls, ?2), usd = max(usd, ?3), dearest = max(dearest, ?4), at = coalesce(at, ?5)"
+    " returning calls, usd, dearest, ?5 - at"
+)
+_GRANT = (
+    "update grants set calls = calls + ?2, usd = usd + ?3, dearest = max(dearest, ?4)"
+    " where run = ?1 and (?5 is null or calls + ?2 <= ?5) and (?6 is null or usd + ?3 <= ?6)"
+    " returning calls, usd, dearest, ?7 - at"
+)
 _ONE = "select data from events where run = ? and seq = ?"
 
 
-_ORDER: Final = {"events": "run, seq", "replies": "id", "blobs": "digest"}
+_ORDER: Final = {"events": "run, seq", "cases": "run, number", "replies": "id", "blobs": "digest"}
 _ADD: Final[Mapping[StoreTable, str]] = {
     "runs": f"insert into runs ({COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do update"
     " set finished = excluded.finished, result = excluded.result"
     " where runs.finished is null and excluded.finished is not null",
-    "events": "insert into events (run, seq, data) values (?, ?, ?) on conflict do nothing",
+    "events": "insert into events (run, seq, data, once) values (?, ?, ?, ?) on conflict do nothing",
+    "cases": "insert into cases (run, number, id, data) values (?, ?, ?, ?) on conflict do nothing",
     "replies": "insert into replies (key, judge, at, data) select ?1, ?2, ?3, ?4"
     " where not exists (select 1 from replies where (key, judge, at, data) = (?1, ?2, ?3, ?4))",
     "blobs": "insert into blobs (digest, data) values (?, ?) on conflict do nothing",

@@ -16,6 +16,7 @@ from honestone.core.contract import digest_json
 from honestone.core.events import (
     AttemptJudged,
     CasePassedBy,
+    DuplicateWork,
     Event,
     OutputProduced,
     RunFinished,
@@ -67,7 +68,17 @@ class CaseRecord:
     attempts: dict[int, Attempt] = field(default_factory=dict)
     passed_by: str | None = None
     is_brief: bool = False
+    _refused: tuple[int, ...] = ()
     _result: CaseResult | None = None
+
+    def add(self, event: OutputProduced | AttemptJudged | CasePassedBy) -> None:
+        match event:
+            case OutputProduced():
+                self.add_output(event)
+            case AttemptJudged():
+                self.add_ballots(event)
+            case CasePassedBy():
+                self.pass_by(event.reason)
 
     def add_output(self, event: OutputProduced) -> None:
         """A target's output for one attempt. One that failed is the attempt's end."""
@@ -76,7 +87,14 @@ class CaseRecord:
             self._end(target_failed(event.attempt, event.error))
 
     def add_ballots(self, event: AttemptJudged) -> None:
+        """What was answered about one attempt. Where a limit refused a judge, it counts as long as there is nothing else."""
         number = event.attempt
+        if event.refused is not None:
+            if number in self.ballots and number not in self._refused:
+                return
+            self._refused = (*self._refused, number)
+        elif number in self._refused:
+            self._refused = tuple(other for other in self._refused if other != number)
         self.ballots[number] = event.ballots
         produced = self.produced.get(number)
         if produced is None or produced.error is None:
@@ -105,12 +123,10 @@ class CaseRecord:
         found = CaseRecord(case=self.case, scorer=self.scorer, rubric=self.rubric, contract=self.contract)
         for event in events:
             match event:
-                case OutputProduced():
-                    found.add_output(event)
-                case AttemptJudged() if event.attempt in self.ballots:
-                    found.add_ballots(event)
-                case CasePassedBy():
-                    found.pass_by(event.reason)
+                case AttemptJudged() if event.attempt not in self.ballots:
+                    pass
+                case OutputProduced() | AttemptJudged() | CasePassedBy():
+                    found.add(event)
         return found
 
     @property
@@ -178,9 +194,10 @@ class SuiteRecord:
         rubrics = {key: bars(rubric) if bars else rubric for key, rubric in started.rubrics.items()}
         scorers = {key: Scorer(rubric, Rule(rule or started.rule)) for key, rubric in rubrics.items()}
         self.run = run
-        self.started = started
         self.is_rescored = rule is not None or bars is not None
         self.is_brief = is_brief and len(started.cases) > FEW
+        # A store may read them each time they are gone through, and may be closed before the record is done with.
+        self.started = started if self.is_brief else replace(started, cases=tuple(started.cases))
         self.cases = {
             one.id: CaseRecord(
                 case=one.case(rubrics[one.rubric]),
@@ -189,7 +206,7 @@ class SuiteRecord:
                 contract=one.contract,
                 is_brief=self.is_brief,
             )
-            for one in started.cases
+            for one in self.started.cases
         }
         self.compared: JsonObject | None = None
         self.seconds = 0.0
@@ -197,14 +214,13 @@ class SuiteRecord:
 
     def add(self, event: Event) -> None:
         match event:
-            case OutputProduced():
-                self.cases[event.case].add_output(event)
-                self.spend.join(event.spend)
-            case AttemptJudged():
-                self.cases[event.case].add_ballots(event)
+            case OutputProduced() | AttemptJudged():
+                self.cases[event.case].add(event)
                 self.spend.join(event.spend)
             case CasePassedBy():
-                self.cases[event.case].pass_by(event.reason)
+                self.cases[event.case].add(event)
+            case DuplicateWork():
+                self.spend.join(event.spend)
             case SidesCompared():
                 self.compared = event.fields
             case RunFinished():

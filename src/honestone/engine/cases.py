@@ -1,0 +1,343 @@
+"""One case of a suite, wherever it is run: every attempt gets its folder, its target, its judges, and its place on record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from honestone.core.artifact import Artifact, Version
+from honestone.core.checks import visible
+from honestone.core.errors import CouldNotJudge, FileError, StoreError
+from honestone.core.events import AttemptJudged, CasePassedBy, DuplicateWork, Event, OutputProduced
+from honestone.core.rates import RateLimits, tokens_of
+from honestone.core.skill.skill_file import Skill
+from honestone.core.spend import Meter, Spend
+from honestone.core.suite.case import Case
+from honestone.core.suite.record import CaseRecord
+from honestone.engine.paid_calls import settle, turn
+from honestone.engine.panel import Evaluator
+from honestone.engine.place import load_version, version_blobs
+from honestone.engine.together import Together
+from honestone.engine.traced import run_target, tell_scores
+from honestone.ports import HasCapacity, Observer, Output, Store, Target, Task
+from honestone.system.telemetry import is_traced, part_under_way
+from honestone.system.workspace import Folder, make_folder, run_command
+
+SETUP_TIMEOUT = 600.0
+_CHANGED = "a target that changes it may not be judged by it; what was judged before is on record"
+
+
+class KnownOutputs(Protocol):
+    """Outputs that are there already. What `find` gives is put on record; `keep` hears of every output on record."""
+
+    def find(self, case: Case, attempt: int) -> OutputProduced | None: ...
+
+    def keep(self, output: OutputProduced) -> None: ...
+
+
+@dataclass(kw_only=True)
+class CaseWork:
+    """How the cases of one run are worked on. `base` is the suite's folder; `isolated` runs get a fresh HOME, with `skill`.
+
+    Each step of an attempt is on record before the next, and `add` hears of every event that is put there. Outputs on record
+    are judged without running the target; where another process put its own there first, this one continues with that. `is_free`: what the target gives is recorded already, so it is put on record
+    together with what is said of it. The target runs `concurrency` attempts at a time, or fewer where it takes fewer.
+    `evaluator` gives what judges a case; cases with equal rubrics may share one. `changed` names the files that judge it
+    and are not what they were. An attempt with an output among `known` is judged without running the target. `rates` are
+    those of the target's account.
+    """
+
+    run: str
+    add: Callable[[Event], None]
+    evaluator: Callable[[CaseRecord], Evaluator]
+    changed: Callable[[CaseRecord], Sequence[str]]
+    target: Target | None
+    store: Store
+    meter: Meter
+    observer: Observer
+    base: Path
+    cwd: Path
+    version: Version | None = None
+    artifact: str = ""
+    isolated: bool = False
+    skill: Skill | None = None
+    concurrency: int = 8
+    is_free: bool = False
+    known: KnownOutputs | None = None
+    rates: RateLimits | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    _at_work: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._at_work = asyncio.Semaphore(self.targets_at_once)
+        self._append = Together[Sequence[Event], Mapping[int, Event | None]](self._append_all)
+
+    @property
+    def targets_at_once(self) -> int:
+        limit = self.target.concurrency if isinstance(self.target, HasCapacity) else None
+        return max(1, min(self.concurrency, limit or self.concurrency))
+
+    def reason_to_skip(self, case: CaseRecord) -> str | None:
+        """Why the case is not run (any further): the suite says so, or a limit is used up."""
+        if case.case.skip is not None:
+            return case.case.skip
+        asks = case.scorer.asks_judges
+        refusal = self.meter.exhausted() or (self.meter.no_call_left() if asks else None)
+        return None if refusal is None else f"the budget is used up: {refusal}"
+
+    def skip(self, case: CaseRecord, reason: str) -> None:
+        self._put(CasePassedBy(case=case.case.id, reason=reason))
+
+    async def attempt(self, case: CaseRecord, number: int) -> None:
+        """One attempt to its end: an output, on record before it is judged, then what is said of it."""
+        if not is_traced():
+            await self._attempt(case, number)
+            return
+        with part_under_way("attempt", case.case.id, number) as span:
+            await self._attempt(case, number)
+            tell_scores(span, case.scorer, case.ballots.get(number, ()))
+
+    async def _attempt(self, case: CaseRecord, number: int) -> None:
+        event = case.produced.get(number)
+        found = self._find(case.case, number) if event is None else None
+        if found is not None:
+            await self._record_and_judge(case, found, output_from_event(found, self.store), is_free=True)
+        elif event is not None:
+            self._keep(event)  # the process that recorded it may have been killed before that
+            if event.error is None:
+                await self._judge(case, number, output_from_event(event, self.store))
+        elif self.target is not None:
+            await self._run_and_judge(self.target, case, number)
+        else:
+            await self._judge(case, number, None)
+
+    def _find(self, case: Case, number: int) -> OutputProduced | None:
+        event = None if self.known is None else self.known.find(case, number)
+        if event is not None:
+            self.meter.spent.join(event.spend)
+        return event
+
+    def _keep(self, event: OutputProduced) -> None:
+        if self.known is not None:
+            self.known.keep(event)
+
+    async def _run_and_judge(self, target: Target, case: CaseRecord, number: int) -> None:
+        async with _InFolder(self, case.case, number) as place:
+            if place.wrong is not None:
+                output = Output(text="", error=place.wrong)
+            else:
+                output = await self._produce(target, case.case, number, place)
+            event = produced_event(case.case.id, number, output)
+            await self._record_and_judge(case, event, output, is_free=self.is_free)
+
+    async def _record_and_judge(
+        self, case: CaseRecord, event: OutputProduced, output: Output, *, is_free: bool
+    ) -> None:
+        """A target's run may have cost an hour, so it is on record before it is judged; what is free may wait."""
+        if event.error is None and is_free and output.files is None:
+            await self._judge(case, event.attempt, output, event)
+            return
+        kept = self._put(event, output.files)
+        if kept is not event:
+            assert isinstance(kept, OutputProduced)
+            event, output = kept, output_from_event(kept, self.store)
+        self._keep(event)
+        if event.error is None:
+            await self._judge(case, event.attempt, output)
+
+    async def _produce(self, target: Target, case: Case, number: int, place: _InFolder) -> Output:
+        task = Task(
+            messages=case.messages,
+            version=self.version,
+            case=case.id,
+            attempt=number,
+            timeout=case.timeout,
+            folder=place.path,
+            isolated=self.isolated,
+            skill=self.skill,
+        )
+        try:
+            async with self._at_work:
+                tokens = 0 if self.rates is None else tokens_of(task.prompt)
+                async with turn(self.store, self.rates, tokens):
+                    self.meter.spent.target_calls += 1
+                    output = await run_target(target, task)
+                settle(self.store, self.rates, tokens, output.usage)
+        except StoreError:  # not the target's fault, and the output of this case may be produced again
+            raise
+        except Exception as error:  # a full disk, a fault in somebody's target: this case's, not the suite's
+            why = visible(str(error), 200)
+            output = Output(text="", error=f"it could not be run: {type(error).__name__}: {why}".rstrip(": "))
+        self.meter.spent.add(output.usage)
+        if self.meter.account is not None:
+            await self.meter.account.tell()
+        if place.folder is None:
+            return output
+        return await asyncio.to_thread(_with_changes, output, place.folder, case.rubric.has_checks)
+
+    async def _judge(
+        self, record: CaseRecord, number: int, output: Output | None, free: OutputProduced | None = None
+    ) -> None:
+        """Judges an output, and puts on record what was said of it; with it the output itself, where it was `free`."""
+        case = record.case
+        evaluator, about = self.evaluator(record), {"reference": case.reference, "case": case.id}
+        question = evaluator.question(
+            self._judged(output), input=case.input or None, output=output, attempt=number, **about
+        )
+        judged = await evaluator.judge(question, output)
+        if changed := self.changed(record):
+            raise CouldNotJudge(f"what judges changed while the suite ran: {', '.join(changed[:5])}", hint=_CHANGED)
+        said = AttemptJudged(
+            case=case.id,
+            attempt=number,
+            ballots=judged.ballots,
+            spend=judged.spend,
+            by_judge=judged.by_judge,
+            refused=judged.refused,
+        )
+        events: tuple[Event, ...] = (said,) if free is None else (free, said)
+        lost = await self._append(events)
+        kept = [self._added(event, lost.get(id(event))) for event in events if lost.get(id(event), event) is not None]
+        if isinstance(kept[0], OutputProduced):
+            self._keep(kept[0])
+            if kept[0] is not free:  # what was said is not about the output that is on record
+                await self._judge(record, number, output_from_event(kept[0], self.store))
+
+    def _append_all(self, wished: Sequence[Sequence[Event]]) -> Mapping[int, Event | None]:
+        """Those that are not on record, by the `id` of the object, with what is there instead."""
+        events = [event for some in wished for event in some]
+        if len(events) > 1:
+            lost = self.store.append_many(self.run, events)
+            return {id(events[place]): other for place, other in lost.items()}
+        other = self.store.append(self.run, events[0])
+        return {} if other is None else {id(events[0]): other}
+
+    def _put(self, event: Event, files: Version | None = None) -> Event:
+        """An event into the store, with the files that it speaks of, and into the record; what is on record of it."""
+        return self._added(
+            event, self.store.append(self.run, event, version_blobs(files) if files is not None else None)
+        )
+
+    def _added(self, event: Event, other: Event | None) -> Event:
+        """Into the record what is on record: an event, or the `other` that another process had put there before. Then what
+        this one cost is recorded all the same."""
+        if other is None:
+            self.add(event)
+            return event
+        self.add(other)
+        if isinstance(event, OutputProduced | AttemptJudged) and event.spend != Spend():
+            late = DuplicateWork(case=event.case, attempt=event.attempt, spend=event.spend)
+            self.store.append(self.run, late)
+            self.add(late)
+        return other
+
+    def _judged(self, output: Output | None) -> Artifact:
+        """What is judged. Of an output, only it: judges see nothing of what made it, and equal ones cost nothing."""
+        if output is not None:
+            return Artifact("output.txt", Version.of_text(output.text, "output.txt"))
+        assert self.version is not None, "without a target the artifact itself is judged"
+        return Artifact(self.artifact, self.version)
+
+
+def _with_changes(output: Output, folder: Folder, needs_files: bool) -> Output:
+    """An output with what the target changed in its workspace, and the workspace itself where checks look at it."""
+    try:
+        files = folder.left() if needs_files else None
+        return replace(output, diff=folder.diff(), files=files, folder=str(folder.path))
+    except OSError as error:
+        why = error.strerror or str(error)
+        return replace(output, text="", error=output.error or f"its workspace cannot be read back: {why}")
+
+
+class _InFolder:
+    """A case's workspace for one attempt: made, set up, torn down whatever happened. `wrong` says why it cannot be used."""
+
+    def __init__(self, work: CaseWork, case: Case, number: int) -> None:
+        self._work = work
+        self._case = case
+        self._number = number
+        self.folder: Folder | None = None
+        self.wrong: str | None = None
+
+    @property
+    def path(self) -> Path | None:
+        return self.folder.path if self.folder is not None else None
+
+    async def __aenter__(self) -> _InFolder:
+        try:
+            await self._make()
+        except OSError as error:
+            self.wrong = f"the workspace cannot be made: {error.strerror or error}"
+        except BaseException:  # it is being stopped: what is there already is torn down all the same
+            await self._leave()
+            raise
+        return self
+
+    async def _make(self) -> None:
+        case = self._case
+        if case.workspace is not None:
+            try:
+                self.folder = await asyncio.to_thread(make_folder, case.workspace, self._work.base)
+            except FileError as error:
+                self.wrong = f"the workspace cannot be made: {error.message}"
+                return
+        for line in case.setup:
+            why = await self._command(line)
+            if why is not None:
+                self.wrong = f"setup failed ({line}): {why}"
+                return
+        if self.folder is not None:
+            await asyncio.to_thread(self.folder.start)
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._leave()
+
+    async def _leave(self) -> None:
+        try:
+            for line in self._case.teardown:
+                why = await self._command(line)
+                if why is not None:
+                    self._work.observer.note(f"teardown of case `{self._case.id}` failed ({line}): {why}")
+        finally:
+            if self.folder is not None:
+                await asyncio.to_thread(self.folder.close)
+
+    async def _command(self, line: str) -> str | None:
+        return await run_command(line, cwd=self.path or self._work.cwd, env=self._env(), timeout=SETUP_TIMEOUT)
+
+    def _env(self) -> dict[str, str]:
+        own = {"HONESTONE_CASE": self._case.id, "HONESTONE_ATTEMPT": str(self._number)}
+        return {**self._work.env, **own, "HONESTONE_SUITE": str(self._work.base.resolve())}
+
+
+# ------------------------------------------------------------------------------------------------------------ events
+
+
+def produced_event(case: str, attempt: int, output: Output) -> OutputProduced:
+    spend = Spend(target_calls=1)
+    spend.add(output.usage)
+    return OutputProduced(
+        case=case,
+        attempt=attempt,
+        output=output.text,
+        duration_ms=output.duration_ms,
+        spend=spend,
+        error=output.error,
+        trace=output.trace,
+        diff=output.diff,
+        files=None if output.files is None else output.files.digest,
+    )
+
+
+def output_from_event(event: OutputProduced, store: Store) -> Output:
+    return Output(
+        text=event.output,
+        error=event.error,
+        duration_ms=event.duration_ms,
+        diff=event.diff,
+        trace=event.trace,
+        files=None if event.files is None else load_version(store, event.files),
+    )

@@ -1,0 +1,263 @@
+"""A runner: it accepts or refuses runs, takes their cases from the queue, and says that it is alive until its last case is over.
+
+What a run is and how a case is worked on is said by who makes it (`accept`). Calls of the queue never hold up the event loop, and
+the heartbeat comes from a thread with a queue of its own, so that a case which holds up the loop does not stop it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol, TypeVar
+
+from honestone.core.errors import StoreAway, StoreError
+from honestone.core.queue import MISSED, TRIES, QueuedCase, RefusedRun, RunnerCard
+from honestone.ports import Queue
+
+T = TypeVar("T")
+POLL: Final = 0.5
+"""Seconds between two looks at a queue in which nothing waited."""
+
+
+class RunRefused(Exception):
+    """This machine does not work on a run: why, and what a person can do about it."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.remedy = remedy
+
+
+class RunSession(Protocol):
+    """A run that was accepted."""
+
+    async def work(self, case: QueuedCase) -> None:
+        """Until the case is on record. An exception is an error of honestone or of this machine, not of the case."""
+        ...
+
+    async def give_up(self, case: QueuedCase, reason: str) -> None:
+        """Put on record that the case could not be run."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Heart:
+    """Beats in a thread from `start` to `stop`, and sweeps after those that no longer do. `queue` is its own.
+
+    A store that is away is waited for: the runner's cases are not less alive for that. It sweeps only after it has beaten for
+    as long as others are waited for, because after an outage every heartbeat is old.
+    """
+
+    def __init__(self, queue: Queue, card: RunnerCard, heartbeat: float) -> None:
+        self.card = card
+        self.lost: list[QueuedCase] = []
+        self._queue, self._heartbeat = queue, heartbeat
+        self._stopped, self._changed = threading.Event(), threading.Event()
+        self._steady = 0
+        self._lock = threading.Lock()
+        self._number: int | None = None
+        self._thread = threading.Thread(target=self._work, name="heart", daemon=True)
+
+    @property
+    def number(self) -> int:
+        """The runner's number now: another one after it was given up."""
+        assert self._number is not None, "it was not started"
+        return self._number
+
+    def start(self) -> None:
+        """Raises StoreError where the first heartbeat cannot be written."""
+        self._number = self._queue.beat(None, self.card)
+        self._thread.start()
+
+    def say(self, card: RunnerCard) -> None:
+        """With the next heartbeat, which comes at once."""
+        with self._lock:
+            if card != self.card:
+                self.card = card
+                self._changed.set()
+
+    def take_lost(self) -> list[QueuedCase]:
+        """Cases that were lost too often, each once."""
+        with self._lock:
+            found, self.lost = self.lost, []
+            return found
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._changed.set()
+        self._thread.join()
+        with suppress(StoreError, StoreAway):
+            self._queue.leave(self.number)
+        self._queue.close()
+
+    def _work(self) -> None:
+        while not self._stopped.is_set():
+            is_change = self._changed.wait(self._heartbeat)
+            self._changed.clear()
+            if self._stopped.is_set():
+                return
+            try:
+                before = self._number
+                self._number = self._queue.beat(before, self.card)
+                # A number that is new says that it was away itself.
+                self._steady = 0 if self._number != before else self._steady + (not is_change)
+                if self._steady > MISSED and not is_change:
+                    found = self._queue.sweep(MISSED * self._heartbeat)
+                    with self._lock:
+                        self.lost += found
+            except (StoreError, StoreAway):
+                self._steady = 0
+
+
+@dataclass(kw_only=True)
+class RunnerLoop:
+    """`only`: cases of this run alone. `drain`: until nothing is left of the runs that it takes. `grace`: seconds for cases in
+    hand once it is stopped. `say` gets lines for a person."""
+
+    queue: Queue
+    heart: Heart
+    accept: Callable[[str], Awaitable[RunSession]]
+    say: Callable[[str], None]
+    concurrency: int = 8
+    only: str | None = None
+    drain: bool = False
+    grace: float = 60.0
+    poll: float = POLL
+    _sessions: dict[str, RunSession] = field(default_factory=dict)
+    _refused: dict[str, RefusedRun] = field(default_factory=dict)
+    _open: tuple[str, ...] = ()
+    _in_hand: dict[asyncio.Task[None], QueuedCase] = field(default_factory=dict)
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _calls: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "queue"))
+
+    @property
+    def has_refused_all(self) -> bool:
+        """Whether there were runs, and it refused each."""
+        return bool(self._refused) and not self._sessions
+
+    def stop(self) -> None:
+        """It takes no more, and finishes what it has in hand. From the event loop."""
+        self._stop.set()
+
+    async def work(self) -> None:
+        """Until it is stopped, or everything is done where it drains. Raises StoreAway, and whatever ends a case in disorder."""
+        try:
+            while not self._stop.is_set():
+                await self._look()
+                if not await self._fill() and self.drain and not self._in_hand and await self._is_done():
+                    break
+                await self._wait(self.poll)
+            await self._finish()
+        finally:
+            await self._give_back()
+            for session in self._sessions.values():
+                await session.close()
+            self._calls.shutdown(wait=False)
+
+    async def _look(self) -> None:
+        """Which runs are open; those that are new are accepted or refused."""
+        self._open = tuple(run for run in await self._call(self.queue.orders) if self.only in (None, run))
+        for run in self._open:
+            if run in self._sessions or run in self._refused:
+                continue
+            try:
+                self._sessions[run] = await self.accept(run)
+            except RunRefused as refused:
+                self._refused[run] = RefusedRun(run=run, reason=refused.reason, remedy=refused.remedy)
+                remedy = f"; {refused.remedy}" if refused.remedy else ""
+                self.say(f"refused run {run}: {refused.reason}{remedy}")
+        for case in self.heart.take_lost():
+            if case.run in self._sessions:
+                await self._give_up(case, f"its runner ended {case.tries + 1} times while it worked on it")
+        self._say_card()
+
+    @property
+    def _taken(self) -> Sequence[str]:
+        return [run for run in self._open if run in self._sessions]
+
+    async def _fill(self) -> bool:
+        """Takes cases until its hands are full; whether it took one."""
+        took = False
+        while len(self._in_hand) < self.concurrency and not self._stop.is_set():
+            case = await self._call(lambda: self.queue.take(self._taken, self.heart.number))
+            if case is None:
+                break
+            took = True
+            self._in_hand[asyncio.create_task(self._one(case))] = case
+        if took:
+            self._say_card()
+        return took
+
+    async def _one(self, case: QueuedCase) -> None:
+        try:
+            await self._sessions[case.run].work(case)
+        except (StoreAway, asyncio.CancelledError):
+            raise
+        except Exception as error:  # a fault of ours or of this machine: perhaps another one can do it
+            why = f"{type(error).__name__}: {error}".rstrip(": ")
+            self.say(f"case `{case.case}` of run {case.run} ended in an error: {why}")
+            if case.tries + 1 < TRIES:
+                await self._call(lambda: self.queue.give_back(case, self.heart.number))
+            else:
+                await self._give_up(case, f"it could not be run in {case.tries + 1} tries: {why}")
+            return
+        await self._call(lambda: self.queue.done(case))
+
+    async def _give_up(self, case: QueuedCase, reason: str) -> None:
+        await self._sessions[case.run].give_up(case, reason)
+        await self._call(lambda: self.queue.done(case))
+
+    async def _is_done(self) -> bool:
+        """Whether nothing is left of the runs that it takes, in other runners' hands either: one of them may die."""
+        for run in self._taken:
+            if (await self._call(lambda run=run: self.queue.waiting(run))).left:  # type: ignore[misc]
+                return False
+        return True
+
+    async def _wait(self, seconds: float) -> None:
+        """Until a case in hand is over, it is stopped, or so long. Raises what a case ended with."""
+        stopped = asyncio.create_task(self._stop.wait())
+        try:
+            waited = {stopped, *self._in_hand}
+            await asyncio.wait(waited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped.cancel()
+        for task in [task for task in self._in_hand if task.done()]:
+            del self._in_hand[task]
+            task.result()
+
+    async def _finish(self) -> None:
+        """What it has in hand, for as long as the grace lasts."""
+        self._say_card()
+        if self._in_hand:
+            await asyncio.wait(list(self._in_hand), timeout=self.grace)
+
+    async def _give_back(self) -> None:
+        for task, case in self._in_hand.items():
+            if task.done() and not task.cancelled() and task.exception() is None:
+                continue
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            with suppress(StoreError, StoreAway):
+                await self._call(lambda case=case: self.queue.give_back(case, self.heart.number))  # type: ignore[misc]
+        self._in_hand.clear()
+
+    def _say_card(self) -> None:
+        self.heart.say(
+            replace(
+                self.heart.card,
+                runs=tuple(self._taken),
+                in_hand=tuple(f"{one.run} {one.case}" for one in self._in_hand.values()),
+                refused=tuple(self._refused.values()),
+                is_stopping=self._stop.is_set(),
+            )
+        )
+
+    async def _call(self, call: Callable[[], T]) -> T:
+        """In the thread of the queue."""
+        return await asyncio.get_running_loop().run_in_executor(self._calls, call)
