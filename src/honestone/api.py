@@ -38,6 +38,7 @@ from honestone.app.suites.plan import CaseChoice, SuiteRequest
 from honestone.app.suites.run import SuiteResult
 from honestone.app.suites.subject import SuiteSubject
 from honestone.app.suites.table import TableResult, evaluate_columns
+from honestone.app.telemetry import telemetry_of_python
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.numbers import exact
@@ -543,8 +544,13 @@ def run_stages(
 
 def _workspace(folder: str | PathLike[str] | None, store: str | PathLike[str] | None) -> Workspace:
     """Raises SettingsError for settings that cannot be read."""
+    telemetry_of_python(_say)
     place = Path() if folder is None else given.a_path(folder, "folder")
     return Workspace.at(place, store=None if store is None else given.a_store(store))
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _judging(

@@ -444,3 +444,15 @@ def test_a_named_target_bears_no_more_at_a_time_than_its_settings_say(desk: Desk
     finally:
         server.shutdown()
     assert (result.code, report["counts"]["passed"], most) == (0, 6, 2), result.err
+
+
+def test_a_store_that_is_named(desk: Desk, tmp_path: Path) -> None:
+    """A suite's run is kept there; the command that judges its outputs again names it too."""
+    suite(desk, case("one"), case("two", wanted="pear"))
+    spec, named = target(desk).spec, tmp_path / "elsewhere"
+    result, _ = run(desk, "--target", spec, "--store", named)
+    assert result.code == 1, result.err
+    assert json.loads(desk.run("runs", "--store", named, "--json").out)[0]["kind"] == "suite"
+    suite(desk, case("one"), case("two", wanted="two"))
+    result, _ = run(desk, "--target", spec, "--store", named)
+    assert f"--outputs last --store {named}" in result.err

@@ -94,7 +94,7 @@ class _Audit:
         )
 
     async def _ask_all(self, store: Store, run: str, log: list[Event]) -> None:
-        live = Live(run=run, store=store, meter=self._meter, observer=self._observer)
+        live = Live(kind="audit", run=run, store=store, meter=self._meter, observer=self._observer)
         asking = _Asking(self._of, live, store, run, log, self._panel(store, run, log), self._each)
         variants, seats = self._probes.variants, self._of.seats
         first = [self._probes.untouched, *(one for one in variants if one.probe is ProbeKind.EMPTY)]
@@ -135,7 +135,7 @@ class _Asking:
     async def ask(self, questions: Iterable[tuple[Seat, Variant]]) -> None:
         """All at a time, as far as the judges take that; recorded in the order of the questions."""
         new = [(seat, one) for seat, one in questions if (seat.id, one.probe, one.name) not in self._ballots]
-        with self._live.here():
+        with self._live.here(lasts=True):
             tasks = [asyncio.ensure_future(self._consult(seat, one)) for seat, one in new]
         try:
             for (_, one), task in zip(new, tasks, strict=True):
@@ -147,6 +147,7 @@ class _Asking:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            self._live.end()
 
     def _consult(self, seat: Seat, one: Variant) -> Coroutine[object, object, Consulted]:
         artifact = Artifact(self._of.artifact.path, one.version)

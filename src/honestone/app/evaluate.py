@@ -459,4 +459,5 @@ class _Work:
             concurrency=int(str(concurrency)),
             fresh=self._plan.options.fresh,
             changed=self._judging.changed,
+            scorer=self._plan.scorer,
         )

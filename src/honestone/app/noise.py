@@ -79,7 +79,7 @@ class _Measurement:
     async def _look(self, store: Store, run: str, log: list[Event]) -> None:
         """One look after the other: a judge that thinks about several at once might not be asked what it was asked before."""
         plan, seats, began = self._of.plan, self._of.seats, store.find_run(run).started
-        live = Live(run=run, store=store, meter=self._meter, observer=self._observer)
+        live = Live(kind="noise", run=run, store=store, meter=self._meter, observer=self._observer)
         for number in range(sum(isinstance(event, LookTaken) for event in log), self._looks):
             live.progress(number, self._looks, "looking")
             drawn = [replace(seat, draw=seat.draw + number * len(seats)) for seat in seats]

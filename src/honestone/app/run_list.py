@@ -137,11 +137,16 @@ def listed_run(info: RunInfo, every: Sequence[RunInfo], figures: Callable[[str],
     """One of `every` run with its change against the one before."""
     now = figures(info.id)
     for old in every:
-        if old.id < info.id and (old.kind, old.subject) == (info.kind, info.subject) and old.finished is not None:
+        if old.id < info.id and _same(old, info) and old.finished is not None:
             before = figures(old.id)
             if before.side == now.side:
                 return ListedRun(info=info, figures=now, change=_change(before, now))
     return ListedRun(info=info, figures=now)
+
+
+def _same(one: RunInfo, other: RunInfo) -> bool:
+    """Whether two runs are of the same thing: `suite.yaml` of two projects that share a store are not."""
+    return (one.kind, one.subject, one.project or "") == (other.kind, other.subject, other.project or "")
 
 
 def _change(before: RunFigures, now: RunFigures) -> float | None:

@@ -15,7 +15,7 @@ from honestone.core.errors import UsageError
 from honestone.core.store_address import store_address
 from honestone.ports import PortableStore, StoreState
 
-TABLES: Final = ("blobs", "replies", "events", "runs")
+TABLES: Final = ("blobs", "replies", "cases", "events", "runs")
 """In the order of a copy: a run that is listed is whole."""
 
 

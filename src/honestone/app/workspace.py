@@ -180,7 +180,7 @@ class Workspace:
 
         if self.shared is None:
             return StorePlace(folder=self.store, origin=RunOrigin(project=self.project))
-        if self.shared_by_settings and not self._trusts_settings:
+        if self.shared_by_settings and not self.trusts_settings:
             raise StoreError(
                 f"the settings name the shared store {self.shared.shown}, and they are not trusted",
                 place=str(self.settings.file),
@@ -194,7 +194,8 @@ class Workspace:
         )
 
     @property
-    def _trusts_settings(self) -> bool:
+    def trusts_settings(self) -> bool:
+        """Whether a person trusts what they name: programs, addresses, the store."""
         from honestone.system.trust import Trust
 
         return self.settings.file is None or Trust(self.settings.file, self.settings.words).holds

@@ -77,8 +77,9 @@ def eval_(
             if len(paths) != 1:
                 raise UsageError("eval needs a rubric", hint="honestone eval ARTIFACT... --rubric RUBRIC")
             _refuse_for_suites(of_artifacts)
+            remote = _remote(options)
             asked = take_suite_request(paths[0], judging, options, targets=targets, **shared_ones)
-            return eval_suite(asked, options["output"], progress, form, watch=options["watch"])
+            return eval_suite(asked, options["output"], progress, form, watch=options["watch"], remote=remote)
         _refuse_for_artifacts(options)
         refuse_other_formats(form, "an artifact's scorecard")
         request = EvaluateRequest(
@@ -90,6 +91,17 @@ def eval_(
             **shared_ones,
         )
         return _print(request, progress, form)
+
+
+def _remote(options: Mapping[str, Any]) -> int | None:
+    """The priority of a run on other machines."""
+    if options["remote"] and options["watch"]:
+        raise UsageError(
+            "--watch runs the cases on this machine, and --remote on others", hint="leave one of the two out"
+        )
+    if options["priority"] and not options["remote"]:
+        raise UsageError("--priority is for runs on other machines", hint="add --remote, or leave it out")
+    return int(options["priority"]) if options["remote"] else None
 
 
 def _only_target(targets: tuple[str, ...]) -> str:

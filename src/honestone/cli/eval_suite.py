@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from honestone.app.suites.plan import SuiteRequest
-from honestone.app.suites.table import evaluate_columns
+from honestone.app.suites.run import SuiteResult
+from honestone.app.suites.table import TableResult, evaluate_columns
 from honestone.app.suites.watch import Report, Watch
+from honestone.cli.heartbeat import heartbeat_of
 from honestone.cli.suites.options import print_suite
 from honestone.cli.terminal import Progress, dump, dump_line, exit_code_of, here, write
 from honestone.core.errors import HonestoneError, UsageError
@@ -19,17 +21,29 @@ from honestone.report.errors import error_text
 from honestone.system.files import write_atomically
 
 
-def eval_suite(request: SuiteRequest, output: Path | None, progress: Progress, form: str, *, watch: bool) -> int:
+def eval_suite(
+    request: SuiteRequest, output: Path | None, progress: Progress, form: str, *, watch: bool, remote: int | None
+) -> int:
+    """`remote` is the priority of a run whose cases are run on other machines."""
     places = places_to_save(request, output)
     if watch:
         return _watch(request, places, progress, form)
-    found = evaluate_columns(here(), request, progress)
+    found = _found(request, progress, remote)
     progress.close()
     print_suite(found.streamed, form)
     for place in places:
         save_report(found.report, place)
         progress.note(f"saved {place}")
     return exit_code_of(found.verdict)
+
+
+def _found(request: SuiteRequest, progress: Progress, remote: int | None) -> SuiteResult | TableResult:
+    if remote is None:
+        return evaluate_columns(here(), request, progress)
+    from honestone.app.remote.order import evaluate_remotely
+
+    workspace = here()
+    return evaluate_remotely(workspace, request, progress, priority=remote, heartbeat=heartbeat_of(workspace))
 
 
 def _watch(request: SuiteRequest, places: Sequence[Path], progress: Progress, form: str) -> NoReturn:

@@ -29,6 +29,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rubric": ("honestone.cli.rubrics.group:rubric", "Write, check, lock, convert and show rubrics."),
     "suite": ("honestone.cli.suites.group:suite", "Write, check, lock, convert and show suites."),
     "runs": ("honestone.cli.runs:runs", "List recorded runs."),
+    "run": ("honestone.cli.run:run", "Cancel a run that is not finished."),
+    "runner": ("honestone.cli.runner:runner", "Work on the cases of `eval SUITE --remote`."),
+    "runners": ("honestone.cli.runner:runners", "Which runners are at work, and what they refuse."),
     "show": ("honestone.cli.runs:show", "Show a recorded run in any format."),
     "view": ("honestone.cli.view:view", "Look at runs in the browser, read-only, on this machine."),
     "compare": ("honestone.cli.compare:compare", "Compare two runs of a suite, case by case."),
@@ -167,7 +170,8 @@ def cli(ctx: click.Context) -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """The entry point: every error that a person can make ends in a line, a hint and an exit code."""
     _open_what_is_closed()
-    code = _run(args)
+    is_traced = any(name.startswith("OTEL_") for name in os.environ)
+    code = _traced(args) if is_traced else _run(args)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -204,6 +208,21 @@ def _run(args: Sequence[str] | None) -> int:
             print("interrupted", file=sys.stderr)
             return 130
         return _report_crash(error)
+
+
+def _traced(args: Sequence[str] | None) -> int:
+    """The same, with telemetry as the variables say."""
+    from honestone.app.telemetry import end_telemetry, provide_telemetry
+
+    provide_telemetry(_say)
+    try:
+        return _run(args)
+    finally:
+        end_telemetry(_say)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _open_what_is_closed() -> None:

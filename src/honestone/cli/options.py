@@ -83,6 +83,15 @@ def named_store() -> str | None:
     return found if isinstance(found, str) else None
 
 
+def shown_store() -> str:
+    """The same for people: an address without its password."""
+    from honestone.core.store_address import store_address
+
+    named = named_store() or ""
+    address = store_address(named)
+    return named if address is None else address.shown
+
+
 def choice(name: str, words: str, default: str | None = None, *, help: str) -> Callable[[F], F]:
     """One of several words, written `a|b|c`. Without a default the help says what holds."""
     return click.option(
@@ -222,6 +231,10 @@ suite_options = combined(
         "--watch", is_flag=True, help="Run again whenever a file changes, until Ctrl-C; ask only what changed."
     ),
     click.option("--concurrency", type=click.IntRange(1, 1000), help="Cases at a time. [8]"),
+    click.option("--remote", is_flag=True, help="Have the cases run by runners on other machines (honestone runner)."),
+    click.option(
+        "--priority", type=int, default=0, help="With --remote: runs of a higher one are worked on first. [0]"
+    ),
     click.option("--target-timeout", type=ABOVE_ZERO, metavar="SECONDS"),
     click.option(
         "--min-pass-rate", type=Amount(min=0, max=1), metavar="0-1", help="Share of cases that has to pass. [1]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ import click
 from honestone.app.records import RunRecord, open_run
 from honestone.cli import options as shared
 from honestone.cli.main import StrictGroup
-from honestone.cli.suites.options import SUITE_FORMATS, print_suite
+from honestone.cli.suites.options import SUITE_EXPORTS, SUITE_FORMATS, print_suite
 from honestone.cli.terminal import FORMATS, Printer, dump, here, render_improvement, write, write_page
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
@@ -23,6 +23,7 @@ from honestone.system.drawing import Style, line
 
 if TYPE_CHECKING:
     from honestone.app.stages.run import PipelineRun
+    from honestone.report.documents.suite import SuiteReportDoc
 
 
 @click.group(
@@ -59,7 +60,7 @@ def runs(ctx: click.Context, limit: int, kind: str | None, verdict: str | None, 
     for run in found:
         info, which = run.info, f" ({run.figures.side})" if run.figures.side else ""
         started = info.started[:16].replace("T", " ")
-        told = "  ".join(part for part in (line(info.subject + which), run.words) if part)
+        told = "  ".join(part for part in (line(info.subject + which), run.words, line(info.person or "")) if part)
         write(f"{info.id}  {started}  {info.kind:<8} {info.result or UNFINISHED:<16} {told}\n")
     return 0
 
@@ -92,7 +93,7 @@ class _Format(click.Choice[str]):
     "-f",
     "--format",
     "form",
-    type=_Format([*SUITE_FORMATS, "diff", "inspect", "parquet", "rulph", "sarif"]),
+    type=_Format([*SUITE_FORMATS, *sorted([*SUITE_EXPORTS, "diff", "rulph", "sarif"])]),
     default="text",
     show_default=True,
 )
@@ -125,10 +126,8 @@ def show(run: str, form: str, version: str | None, has_all: bool, schema: str | 
             )
         if form == "html" and version is None:
             _show_page(record, has_all=has_all)
-        elif form == "parquet" and record.info.kind in ("suite", "column"):
-            from honestone.report.parquet import suite_parquet
-
-            _write_binary(suite_parquet(record.suite_report().whole))
+        elif form in SUITE_EXPORTS and record.info.kind in ("suite", "column"):
+            _export(record.suite_report().whole, form)
         elif form == "sarif" and version is None:
             write(record.sarif())
         elif record.info.kind == "improve":
@@ -142,6 +141,11 @@ def show(run: str, form: str, version: str | None, has_all: bool, schema: str | 
             raise UsageError(f"run {record.info.id} is an eval: it has no versions of its own")
         elif record.info.kind == "eval":
             _show_eval(record.scorecards(), form)
+        elif form in SUITE_EXPORTS:
+            raise UsageError(
+                f"run {record.info.id} is a table of several columns, and --format {form} is for one",
+                hint="each column is a run of its own: honestone runs --kind column",
+            )
         else:
             print_suite(record.table() if record.info.kind == "table" else record.suite_report(), form)
     return 0
@@ -174,8 +178,8 @@ def _show_page(record: RunRecord, *, has_all: bool) -> None:
 
 
 def refuse_other_formats(form: str, what: str) -> None:
-    """CSV, JSON lines, HTML, Inspect logs and Parquet are for suites; a format of another package is for everything."""
-    if form in (*SUITE_FORMATS, "inspect", "parquet") and form not in FORMATS:
+    """The exports of suites, CSV, JSON lines and HTML are for suites; a format of another package is for everything."""
+    if form in (*SUITE_FORMATS, *SUITE_EXPORTS) and form not in FORMATS:
         raise UsageError(f"--format {form} is for suites; {what} is shown as {', '.join(FORMATS)}")
 
 
@@ -222,6 +226,26 @@ def _show_improvement(record: RunRecord, form: str, version: str | None) -> None
     refuse_other_formats(form, "an improvement")
     document, report = record.improvement()
     write(render_improvement(document, form, report=report))
+
+
+def _export(doc: SuiteReportDoc, form: str) -> None:
+    """A suite's run for another tool. What it has no place for is named on stderr."""
+    left_out: Sequence[str] = ()
+    match form:
+        case "parquet":
+            from honestone.report.parquet import NO_COLUMN, suite_parquet
+
+            _write_binary(suite_parquet(doc))
+            left_out = NO_COLUMN
+        case "truescore":
+            from honestone.report.truescore import no_place_in_truescore, suite_truescore
+
+            write(suite_truescore(doc))
+            left_out = no_place_in_truescore(doc)
+        case _:
+            write(draw(doc, form, Style()))
+    if left_out:
+        print(f"note: --format {form} has no place for: {line('; '.join(left_out), 1000)}", file=sys.stderr)
 
 
 def _write_binary(data: bytes) -> None:

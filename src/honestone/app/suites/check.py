@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from honestone.app.judging_options import JudgingOptions
+from honestone.app.suites.columns import SuiteName
 from honestone.app.trusting import code_notes
 from honestone.app.workspace import Workspace
 from honestone.core.authoring.suite_lint import SuiteRemark, TaskOutcome, lint_results, lint_suite, lint_with_skill
@@ -214,9 +215,10 @@ def _on_record(checked: SuiteCheck, workspace: Workspace) -> Iterator[list[TaskO
     if not workspace.has_store:
         return
     looked = 0
+    name = SuiteName.of(workspace, checked.path)
     with workspace.open_store() as store:
         for info in store.runs():
-            if info.kind == "suite" and info.subject == str(checked.path.resolve()) and info.finished:
+            if info.kind == "suite" and name.is_of(info) and info.finished:
                 yield _of_log(store.events(info.id), checked.source.suite)
                 looked += 1
                 if looked == MOST_RUNS:

@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
+from honestone.app.workspace import Workspace
 from honestone.core.events import SuiteStarted, TableStarted, total_spend
 from honestone.core.spend import Spend
 from honestone.core.suite.record import SuiteRecord, read_record
 from honestone.core.suite.table import TableRecord
-from honestone.ports import Store
+from honestone.ports import RunInfo, Store
 
 TABLE = "table"
 COLUMN = "column"
 """Kinds of runs in the store. A column is a suite's run; only its table is listed."""
 SUITES = ("suite", COLUMN)
 """The kinds whose events are those of a suite's run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteName:
+    """What the runs of a suite are filed under: its path from the folder of the settings, so that two checkouts mean the same
+    suite; outside of one its absolute path. `path` is always that: older runs are filed under it."""
+
+    subject: str
+    path: str
+    project: str
+
+    @classmethod
+    def of(cls, workspace: Workspace, suite: Path) -> SuiteName:
+        path, folder = workspace.path(suite).resolve(), workspace.settings.folder
+        root = None if folder is None else folder.resolve()
+        inside = root is not None and path.is_relative_to(root)
+        subject = path.relative_to(root).as_posix() if root is not None and inside else str(path)
+        return cls(subject=subject, path=str(path), project=workspace.project)
+
+    def is_of(self, run: RunInfo) -> bool:
+        """Whether a run is of this suite. Several projects may share a store, and each have a `suite.yaml`."""
+        is_named = run.subject == self.subject and (run.project or "") == self.project
+        return is_named or run.subject == self.path
 
 
 def read_table(store: Store, run: str) -> TableRecord:
@@ -32,15 +58,15 @@ def read_columns(store: Store, kind: str, run: str) -> list[SuiteRecord]:
     return list(read_table(store, run).columns.values()) if kind == TABLE else [read_record(store.events(run), run=run)]
 
 
-def last_columns(store: Store, suite: str) -> Mapping[str, SuiteRecord]:
+def last_columns(store: Store, suite: SuiteName) -> Mapping[str, SuiteRecord]:
     """The last run of a suite that came to its end, by column; one without columns under an empty name."""
     return {name: read_record(store.events(run), run=run) for name, (run, _) in last_starts(store, suite).items()}
 
 
-def last_starts(store: Store, suite: str) -> Mapping[str, tuple[str, SuiteStarted]]:
+def last_starts(store: Store, suite: SuiteName) -> Mapping[str, tuple[str, SuiteStarted]]:
     """The same, but of each column only its run and how that began."""
     for info in store.runs(own=True):
-        if info.kind in ("suite", TABLE) and info.subject == suite and info.finished and info.result != "interrupted":
+        if info.kind in ("suite", TABLE) and suite.is_of(info) and info.finished and info.result != "interrupted":
             first = next(store.iter_events(info.id))
             if isinstance(first, TableStarted):
                 return {one.name: (one.run, _start(store, one.run)) for one in first.columns}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from honestone.app.suites.columns import SUITES, TABLE, last_columns, read_table
+from honestone.app.suites.columns import SUITES, TABLE, SuiteName, last_columns, read_table
 from honestone.core.checks import is_text_check
 from honestone.core.contract import digest_json
 from honestone.core.errors import StoreError, UsageError
@@ -30,7 +30,7 @@ _NAMES: Final = "name a run of a suite (`honestone runs` lists them), `last`, or
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedOutputs:
     """The outputs of `--outputs`: `source` says whence, in a table from which `column`, `identity` what they are. `target` and `artifact` are what made
-    them, `inputs` what they answer by case and `asked` all that the target was asked, as far as that is known. Answers `engine.suites.KnownOutputs`."""
+    them, `inputs` what they answer by case and `asked` all that the target was asked, as far as that is known. Answers `engine.cases.KnownOutputs`."""
 
     source: str
     column: str | None = None
@@ -54,7 +54,7 @@ class RecordedOutputs:
 
 
 def read_outputs(
-    workspace: Workspace, name: str, suite: str, cases: Sequence[Case], base: Path
+    workspace: Workspace, name: str, suite: SuiteName, cases: Sequence[Case], base: Path
 ) -> list[RecordedOutputs]:
     """Those of the run or file `name` for these cases; of a table those of each column. `suite` is what its runs are
     filed under, `base` its folder.
@@ -114,7 +114,7 @@ def _columns_of(store: Store, name: str) -> Mapping[str, SuiteRecord]:
 
 def _of_file(path: Path, name: str, cases: Sequence[Case]) -> RecordedOutputs:
     from honestone.adapters.targets.record import RecordTarget
-    from honestone.engine.suites import produced_event
+    from honestone.engine.cases import produced_event
 
     record = RecordTarget(path, name=name)
     record.refuse(cases)
@@ -166,7 +166,7 @@ def needs_files(case: Case) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedOutputs:
-    """Outputs by what was asked for them, next to the judges' replies in the store. Answers `engine.suites.KnownOutputs`.
+    """Outputs by what was asked for them, next to the judges' replies in the store. Answers `engine.cases.KnownOutputs`.
 
     `asked` is the digest of what the target is asked in a case. `since` (ISO time): older ones do not count. With
     `is_fresh` none counts, and the new ones take their place.

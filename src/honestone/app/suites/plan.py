@@ -15,7 +15,7 @@ from honestone.app import judging_options
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.rubric_plan import checks_of, with_bars
 from honestone.app.rubrics.lock import check_lock
-from honestone.app.suites.columns import last_columns
+from honestone.app.suites.columns import SuiteName, last_columns
 from honestone.app.suites.outputs import RecordedOutputs, read_outputs
 from honestone.app.suites.subject import Baseline, SuiteSubject, load_skill, looks_like_skill, skill_folder
 from honestone.app.trusting import contacts, read_with_permission
@@ -102,6 +102,8 @@ class SuiteRequest:
     accept_loss: bool = False
     locked: bool = False
     cache: BaselineCache | None = None
+    is_ordered: bool = False
+    """The cases are run on other machines: whether the target can work on this one is not asked."""
     mock: bool = False
     """Nothing is judged: every judge and check says yes, for a dry run."""
     is_brief: bool = False
@@ -145,10 +147,10 @@ class SuitePlan:
     def judging(self) -> JudgingOptions:
         return self.request.judging
 
-    @property
-    def suite_name(self) -> str:
+    @cached_property
+    def suite_name(self) -> SuiteName:
         """What its runs are filed under in the store."""
-        return str(self.workspace.path(self.request.suite).resolve())
+        return SuiteName.of(self.workspace, self.request.suite)
 
     @property
     def title(self) -> str:
@@ -242,7 +244,7 @@ class SuitePlan:
         return digest_json(
             {
                 # A skill's runs are known by content alone, so that a baseline is found again wherever the skill is.
-                "suite": self.source.suite.skill_id if subject.is_isolated else self.suite_name,
+                "suite": self.source.suite.skill_id if subject.is_isolated else self.suite_name.subject,
                 "target": dict(made_by.identity) if made_by else None,
                 "artifact": subject.version.digest if subject.version else None,
                 "side": subject.note,
@@ -423,7 +425,7 @@ def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer
         subjects = _load_subjects(workspace, request, source, size)
         columns = _columns_to_run(request, source, context, subjects, chosen, observer)
     else:
-        columns = _columns_on_record(workspace, request, str(path.resolve()), chosen, source.base)
+        columns = _columns_on_record(workspace, request, SuiteName.of(workspace, path), chosen, source.base)
     seats = _make_seats(workspace, request.judging, context, chosen)
     contract, workspaces = _shared_contract(request.judging, seats), _workspace_digests(source, cases, size)
     plans = tuple(
@@ -504,7 +506,8 @@ def _columns_to_run(
     columns = []
     for asked, spec in _targets(request, source):
         named = _choose_target(request, asked, subjects[0])
-        target = _make_target(named, _for_target(context, request, spec), subjects, chosen, observer)
+        own = _for_target(context, request, spec)
+        target = _make_target(named, own, subjects, chosen, observer, is_ordered=request.is_ordered)
         # The suite says it of its own target, not of another that is named instead.
         is_repeatable = spec.repeatable and isinstance(named, str) and spec.use in (None, named)
         name = named if isinstance(named, str) else _name_of(named)
@@ -516,7 +519,7 @@ def _columns_to_run(
 
 
 def _columns_on_record(
-    workspace: Workspace, request: SuiteRequest, suite: str, chosen: Sequence[Case], base: Path
+    workspace: Workspace, request: SuiteRequest, suite: SuiteName, chosen: Sequence[Case], base: Path
 ) -> list[_Column]:
     """Nothing is run: neither a target nor an artifact may be named."""
     run = {
@@ -667,13 +670,16 @@ def _make_target(
     subjects: Sequence[SuiteSubject],
     chosen: Sequence[Case],
     observer: Observer,
+    *,
+    is_ordered: bool,
 ) -> Target | None:
     """None where the artifact itself is judged. Raises UsageError for a target that cannot run the chosen cases."""
     from honestone.adapters.registry import make_target
 
     target = named if isinstance(named, Target) else make_target(named, context)
     if target is not None:
-        target.refuse(chosen)
+        if not is_ordered:
+            target.refuse(chosen)
         for note in target.notes if isinstance(target, TargetWithNotes) else ():
             observer.note(note)
     elif any(subject.is_isolated for subject in subjects):
@@ -702,7 +708,7 @@ def _make_seats(
 def last_statuses(workspace: Workspace, path: Path) -> Mapping[str, Collection[str]] | None:
     """How the cases of this suite's last run ended, in each of its columns."""
     with workspace.open_store() as store:
-        columns = last_columns(store, str(path.resolve()))
+        columns = last_columns(store, SuiteName.of(workspace, path))
     if not columns:
         return None
     records = list(columns.values())

@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final, Protocol
 
 import msgspec
 
-from honestone.app.judging_options import BATCH_AT_ONCE, make_panel, oldest_reply
+from honestone.app.judging_options import BATCH_AT_ONCE, make_panel
 from honestone.app.known_noise import noise_of_cases
 from honestone.app.loop import run_interruptibly
 from honestone.app.results import DocumentResult
+from honestone.app.suites.cases import case_work
 from honestone.app.suites.columns import COLUMN, last_starts
 from honestone.app.suites.compare import compare_summaries
-from honestone.app.suites.outputs import CachedOutputs
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, skill_cost, suite_cost
 from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
 from honestone.app.workspace import Workspace
@@ -30,7 +30,6 @@ from honestone.core.errors import FileError, UsageError
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, RunFinished, SidesCompared, total_spend
 from honestone.core.json_value import JsonObject
 from honestone.core.numbers import exact
-from honestone.core.rates import rates_of
 from honestone.core.scorecard import Outcome, Verdict
 from honestone.core.skill.evaluation import SkillVerdict, TaskResult, broken_suite, judge_skill, rate
 from honestone.core.skill.structure import check_structure
@@ -38,10 +37,10 @@ from honestone.core.spend import Meter
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
 from honestone.core.suite.comparison import BASELINE_GATES, CaseSide, RunComparison, compare, judge_comparison
-from honestone.core.suite.record import CaseRecord, RunSummary, SuiteRecord, read_record, summary_of, task_of
-from honestone.engine.paid_calls import reserve_in
-from honestone.engine.panel import Evaluator, Panel
-from honestone.engine.suites import KnownOutputs, SuiteRun
+from honestone.core.suite.record import RunSummary, SuiteRecord, read_record, summary_of, task_of
+from honestone.engine.paid_calls import give_back, reserve_in
+from honestone.engine.panel import Panel
+from honestone.engine.suites import SuiteRun
 from honestone.ports import Observer, RunInfo, Store
 from honestone.report.case_by_case import SuiteReport
 from honestone.report.documents import JsonDocument, plain
@@ -77,7 +76,6 @@ class SideRun:
     run: str
     record: SuiteRecord
     is_finished: bool = False
-    _evaluators: dict[str, Evaluator] = field(default_factory=dict)
 
     @classmethod
     def open(
@@ -93,25 +91,33 @@ class SideRun:
         kind: str = "suite",
         named: str | None = None,
         is_brief: bool = False,
+        start: Callable[[Callable[[], str]], str] | None = None,
     ) -> SideRun:
         """The run that is `named`, else the unfinished one of the same identity, else a new one of that `kind`. Raises
-        UsageError while another one is at it.
+        UsageError while another one is at it. `start` starts a new run together with what belongs to it.
 
         What it has spent counts against the meter, unless that is shared: then whoever shares it knows of that.
         """
         identity = plan.identity(subject, cases)
         if not store.lock(identity):
             raise UsageError(
-                "this suite is being run with the same target and judges already", hint="wait for that run, or stop it"
+                "another command is running this suite already, with the same target and judges",
+                hint="wait for that run, or stop it",
             )
         old = store.find_run(named) if named is not None else unfinished(plan, store, identity)
         if old is not None:
             run, log = old.id, _resumed(store, observer, old.id, None if is_shared else meter)
         else:
             log = [plan.started(subject, cases, meter)]
-            run = store.start_run(
-                kind=kind, subject=plan.suite_name, identity=identity, contract=plan.contract.id, first=log[0]
+            begin = partial(
+                store.start_run,
+                kind=kind,
+                subject=plan.suite_name.subject,
+                identity=identity,
+                contract=plan.contract.id,
+                first=log[0],
             )
+            run = begin() if start is None else start(begin)
         if not is_shared and kind != COLUMN:  # the limits of a column are those of its table
             reserve_in(store, run, meter)
         return cls(
@@ -133,47 +139,28 @@ class SideRun:
     async def work(self, panel: Panel | None = None, slots: AbstractAsyncContextManager[object] | None = None) -> None:
         """The same inside an event loop. Whoever calls it closes the plan. `panel` and `slots` are shared with other
         runs: what they ask is asked once, and `slots` lets so many attempts of all of them be at work."""
-        plan, watches = self.plan, self.plan.watches
+        plan = self.plan
         panel = panel or make_panel(plan.seats, self.store, self.meter, plan.judging)
-        await SuiteRun(
+        work = case_work(
+            plan,
+            self.store,
+            self.meter,
+            self.observer,
             run=self.run,
+            subject=self.subject,
+            panel=panel,
+            add=self.record.add,
+        )
+        suite = SuiteRun(
             record=self.record,
-            evaluator=lambda case: self._evaluator(case, panel),
-            changed=lambda case: [name for watch in watches[case.rubric] for name in watch.changed()],
-            target=plan.target,
-            store=self.store,
-            meter=self.meter,
-            observer=self.observer,
-            base=plan.source.base,
-            cwd=plan.workspace.folder,
-            version=self.subject.version,
-            artifact=self.subject.path,
-            isolated=self.subject.is_isolated,
-            skill=self.subject.skill,
-            concurrency=plan.at_once,
+            work=work,
             judged_at_once=BATCH_AT_ONCE if plan.judging.batch is not None else 0,
-            is_free=plan.is_recorded,
             slots=slots or nullcontext(),
-            known=self._known_outputs(),
-            rates=rates_of(plan.workspace.settings.targets.get(plan.target_name)),
-        ).all()
-
-    def _known_outputs(self) -> KnownOutputs | None:
-        plan, subject = self.plan, self.subject
-        oldest = oldest_reply(plan.judging) if plan.is_repeatable else plan.request.outputs_since
-        if plan.outputs is not None or plan.target is None or not (plan.is_repeatable or oldest):
-            return plan.outputs
-        asked = {case.id: plan.asked(subject, case) or "" for case in plan.chosen}
-        is_fresh = plan.judging.fresh
-        return CachedOutputs(store=self.store, asked=asked, target=plan.target_name, since=oldest, is_fresh=is_fresh)
-
-    def _evaluator(self, case: CaseRecord, panel: Panel) -> Evaluator:
-        """Cases with equal rubrics share one."""
-        found = self._evaluators.get(case.rubric)
-        if found is None:
-            found = Evaluator(self.plan.rubrics[case.rubric], self.plan.checker, panel)
-            self._evaluators[case.rubric] = found
-        return found
+        )
+        try:
+            await suite.all()
+        finally:
+            await give_back(self.meter)
 
     def require_whole(self) -> None:
         """Raises CutShort where a limit came before every case had its result. The run stays open: when it is resumed,
@@ -641,11 +628,11 @@ def run_suite(plan: SuitePlan, observer: Observer) -> SuiteResult:
     with plan.workspace.open_store() as store:
         record = _run_to_end(plan, store, observer)
         noise = noise_of_cases(store, record.started)
-        return SuiteResult(record=record, noise=noise, _log=lambda: _log_of(plan.workspace, record.run or ""))
+        return SuiteResult(record=record, noise=noise, _log=lambda: log_of(plan.workspace, record.run or ""))
 
 
 @contextmanager
-def _log_of(workspace: Workspace, run: str) -> Iterator[Callable[[str], Iterable[Event]]]:
+def log_of(workspace: Workspace, run: str) -> Iterator[Callable[[str], Iterable[Event]]]:
     with workspace.open_store(readonly=True) as store:
         yield store.by_case(run)
 

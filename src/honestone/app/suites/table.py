@@ -199,7 +199,7 @@ class TableRun:
         else:
             started = _started(plan, columns, meter)
             run = store.start_run(
-                kind=TABLE, subject=plan.suite_name, identity=identity, contract=plan.contract.id, first=started
+                kind=TABLE, subject=plan.suite_name.subject, identity=identity, contract=plan.contract.id, first=started
             )
         reserve_in(store, run, meter)
         return cls(run=run, started=started, columns=columns, store=store, meter=meter, observer=observer)
@@ -216,7 +216,9 @@ class TableRun:
         of_target = {side.plan.target_name: asyncio.Semaphore(_at_target(side.plan)) for side in self.columns.values()}
         parts: dict[str, tuple[int, int]] = {}
         tasks = []
-        with Live(run=self.run, store=self.store, meter=self.meter, observer=self.observer, is_sum=True).here():
+        with Live(
+            kind="table", run=self.run, store=self.store, meter=self.meter, observer=self.observer, is_sum=True
+        ).here():
             for name, side in self.columns.items():
                 side.observer = _OfColumn(self.observer, name, parts)
                 if not side.is_finished:

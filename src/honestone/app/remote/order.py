@@ -1,0 +1,254 @@
+"""`eval SUITE --remote`: the suite is planned and ordered here, its cases are run by runners, and the run is watched to its end.
+
+Nothing is asked and no target is run here, so no key is needed. The order holds the digest of everything a runner must find the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import honestone
+from honestone.adapters.registry import open_queue
+from honestone.app.known_noise import noise_of_cases
+from honestone.app.loop import run_interruptibly
+from honestone.app.remote.request import OrderedSuite, ordered
+from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, suite_cost
+from honestone.app.suites.run import SideRun, SuiteResult, log_of
+from honestone.app.workspace import Workspace
+from honestone.core.contract import digest_json
+from honestone.core.errors import Interrupted, RunCancelled, UsageError
+from honestone.core.events import CasePassedBy
+from honestone.core.plan import Plan
+from honestone.core.queue import MISSED, SeenRunner
+from honestone.core.suite.attempts import Status
+from honestone.core.suite.record import SuiteRecord
+from honestone.engine.suites import CANCELLED
+from honestone.ports import Observer, Queue, Store
+from honestone.system.bundles import collect
+from honestone.system.code_digest import code_digest
+from honestone.system.drawing import count
+
+POLL: Final = 0.5
+"""Seconds between two looks at the record of a run."""
+
+
+def evaluate_remotely(
+    workspace: Workspace, request: SuiteRequest, observer: Observer, *, priority: int, heartbeat: float
+) -> SuiteResult:
+    """Raises UsageError where the store is not shared, for what cannot be ordered, and while another command watches the same
+    run; Interrupted, and then the same command takes the run up; RunCancelled; StoreAway."""
+    if workspace.shared is None:
+        raise UsageError(
+            f"--remote needs a store that runners share, but {workspace.shown_store} is a folder",
+            hint="set HONESTONE_STORE=postgresql://USER@HOST/DATABASE, or name it with --store",
+        )
+    root = _root(workspace)
+    asked = ordered(workspace, request)
+    with workspace.open_store() as store:
+        queue = open_queue(workspace.store_place(), store)
+        plan = plan_suite(workspace, replace(request, is_ordered=True), observer)
+        if plan.subject.is_isolated:
+            raise UsageError(
+                "the tasks of a skill are run on this machine, with and without it", hint="leave out --remote"
+            )
+        if plan.seats and not asked.judges:
+            raise UsageError(
+                "no judge is named, and which can be asked differs from machine to machine",
+                hint="name one with --judge",
+            )
+        order = make_order(plan, asked, root, store)
+        for note in (suite_cost(plan, 1), *plan.contacts, *plan.doubts, *plan.notes):
+            observer.note(note)
+        run = RemoteRun.open(plan, order, store, queue, observer, priority=priority, heartbeat=heartbeat)
+        record = run.to_end()
+        noise = noise_of_cases(store, record.started)
+        return SuiteResult(record=record, noise=noise, _log=lambda: log_of(workspace, record.run or ""))
+
+
+def _root(workspace: Workspace) -> Path:
+    folder = workspace.settings.folder
+    if folder is None:
+        raise UsageError(
+            "no settings were found, so it is not known which folder travels to the runners",
+            hint="make a honestone.toml in the folder that holds the suite and what it needs; it may be empty",
+        )
+    return folder.resolve()
+
+
+def make_order(plan: SuitePlan, asked: OrderedSuite, root: Path, store: Store) -> Plan:
+    """What a runner is told, with the files of the suite in the store. Raises FileError for a file that cannot travel."""
+    return replace(
+        described(plan, asked, code_here()),
+        at=os.path.relpath(plan.workspace.folder, root),
+        bundle=collect(root, dict.fromkeys(_places(plan, root)), store.keep_blobs),
+        is_trusted=plan.workspace.trusts_settings,
+    )
+
+
+def code_here() -> str:
+    """The digest of the code that runs here. It reads every file of it, so ask once."""
+    return code_digest(Path(honestone.__path__[0]))
+
+
+def described(plan: SuitePlan, asked: OrderedSuite, code: str) -> Plan:
+    """What must be the same here and there, as it is on this machine; `code` is its `code_here`."""
+    made_by = plan.target
+    return Plan(
+        request=asked.to_plain(),
+        contract=plan.contract.id,
+        code=code,
+        version=version("honestone"),
+        judges={seat.id: digest_json(dict(seat.judge.identity)) for seat in plan.seats},
+        target=None if made_by is None else digest_json([dict(made_by.identity), dict(plan.program.digests)]),
+    )
+
+
+def _places(plan: SuitePlan, root: Path) -> Iterator[Path]:
+    """The files and folders that a run needs. Programs of the machine, outside of the folder that travels, stay."""
+    settings = plan.workspace.settings
+    yield from plan.files
+    yield from (root / name for name in settings.store.include)
+    if settings.file is not None:
+        yield settings.file.resolve()
+    if plan.subject.place is not None:
+        yield plan.subject.place
+    base = plan.source.base
+    yield from (base / case.workspace.copy for case in plan.cases if case.workspace is not None and case.workspace.copy)
+    judging = [path for watches in plan.watches.values() for watch in watches for path in watch.paths]
+    for path in (*plan.program_files, *plan.program.paths, *judging, *plan.judging_files()):
+        if path.resolve().is_relative_to(root):
+            yield path
+
+
+@dataclass(kw_only=True)
+class RemoteRun:
+    """A run whose cases are in the queue. `seen` counts the events that the record holds."""
+
+    side: SideRun
+    queue: Queue
+    seen: int
+    priority: int
+    heartbeat: float
+    _said: set[str] = field(default_factory=set)
+
+    @classmethod
+    def open(
+        cls,
+        plan: SuitePlan,
+        order: Plan,
+        store: Store,
+        queue: Queue,
+        observer: Observer,
+        *,
+        priority: int,
+        heartbeat: float,
+    ) -> RemoteRun:
+        """The unfinished run of the same suite, taken up, else a new one, ordered with its cases in one transaction."""
+        data = json.dumps(order.to_plain()).encode()
+        cases = [case.id for case in plan.chosen if case.skip is None]
+        side = SideRun.open(
+            plan,
+            store,
+            observer,
+            plan.subject,
+            plan.chosen,
+            plan.meter(plan.judge_calls(plan.chosen)),
+            is_shared=True,
+            start=lambda start: queue.order(start, data, cases, priority=priority),
+        )
+        if queue.plan_of(side.run) is None:
+            raise UsageError(
+                f"run {side.run} of this suite was begun on one machine and is unfinished",
+                hint="finish it without --remote, or start over with --fresh",
+            )
+        # What is on record is read from the beginning: runners may have written since the run was looked up.
+        side.record = SuiteRecord(side.record.started, run=side.run, is_brief=side.record.is_brief)
+        return cls(side=side, queue=queue, seen=1, priority=priority, heartbeat=heartbeat)
+
+    def to_end(self) -> SuiteRecord:
+        then = f"runners take no more of its cases; the same command resumes run {self.side.run}"
+        try:
+            run_interruptibly(self._watch, self.side.plan.close, then)
+        except Interrupted:
+            self.queue.pause(self.side.run)
+            raise
+        record = self.side.finish()
+        self.queue.end(self.side.run)
+        return record
+
+    async def _watch(self) -> None:
+        """Until nothing is left in the queue, and every case is on record."""
+        self._read()
+        self._pass_by_skipped()
+        self._queue_rest()
+        while True:
+            left = self.queue.waiting(self.side.run).left
+            self._read()
+            if not left and not self._queue_rest():
+                return
+            if self.side.store.result_of(self.side.run) == CANCELLED:
+                self.queue.end(self.side.run)
+                raise RunCancelled(f"run {self.side.run} was cancelled", hint="what is on record is kept")
+            self._report(left)
+            await asyncio.sleep(POLL)
+
+    def _read(self) -> None:
+        """What runners have put on record since."""
+        for event in self.side.store.iter_events(self.side.run, self.seen):
+            self.seen += 1
+            self.side.record.add(event)
+
+    def _pass_by_skipped(self) -> None:
+        """Cases that the suite itself skips are no work for a runner."""
+        skipped = [
+            one for one in self.side.record.cases.values() if one.case.skip is not None and one.passed_by is None
+        ]
+        if skipped:
+            log = [CasePassedBy(case=one.case.id, reason=one.case.skip or "") for one in skipped]
+            self.side.store.append_many(self.side.run, log)
+            self._read()
+
+    def _queue_rest(self) -> bool:
+        """Puts every case into the queue that has no result; whether there was one."""
+        rest = [one.case.id for one in self.side.record.cases.values() if not one.is_complete and one.passed_by is None]
+        if rest:
+            self.queue.queue_again(self.side.run, rest, priority=self.priority)
+        return bool(rest)
+
+    # ------------------------------------------------------------------------------------------------------ progress
+
+    def _report(self, left: int) -> None:
+        cases = self.side.record.cases
+        over = sum(one.is_complete or one.passed_by is not None for one in cases.values())
+        bad = sum(
+            one.is_complete and one.result.status not in (Status.PASSED, Status.SKIPPED) for one in cases.values()
+        )
+        alive = [one for one in self.queue.runners() if one.age < MISSED * self.heartbeat]
+        working = [one for one in alive if self.side.run in one.card.runs]
+        in_hand = sum(name.startswith(f"{self.side.run} ") for one in working for name in one.card.in_hand)
+        words = [f"{count(len(working), 'runner')}, {count(in_hand, 'case')} in hand"]
+        words += [f"{bad} not passing"] if bad else []
+        self.side.observer.progress(over, len(cases), ", ".join(words))
+        if not working:
+            self._say_why(alive)
+
+    def _say_why(self, alive: Sequence[SeenRunner]) -> None:
+        """Once each: that there is no runner, or why those that are there do not take the run."""
+        run = self.side.run
+        lines = [
+            f"the runner on {one.card.host} refuses run {run}: {refused.reason}"
+            for one in alive
+            for refused in one.card.refused
+            if refused.run == run
+        ]
+        for line in lines or ([] if alive else ["no runner is at work; start one on any machine: honestone runner"]):
+            if line not in self._said:
+                self._said.add(line)
+                self.side.observer.note(line)

@@ -1,0 +1,248 @@
+"""A runner: it accepts the orders that it can carry out as they were meant, and works on their cases."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from honestone.adapters.registry import open_queue
+from honestone.app.judging_options import make_panel
+from honestone.app.remote.order import code_here, described
+from honestone.app.remote.request import OrderedSuite
+from honestone.app.suites.cases import case_work
+from honestone.app.suites.plan import SuitePlan, plan_suite
+from honestone.app.workspace import Workspace, this_person
+from honestone.core.errors import HonestoneError, NoStoreError
+from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced, SuiteStarted
+from honestone.core.plan import Plan
+from honestone.core.queue import QueuedCase, RunnerCard, SeenRunner
+from honestone.core.scorecard import Rule, Scorer
+from honestone.core.suite.record import CaseRecord
+from honestone.engine.cases import CaseWork, produced_event
+from honestone.engine.paid_calls import give_back, reserve_in
+from honestone.engine.runner import Heart, RunnerLoop, RunRefused
+from honestone.engine.suites import CANCELLED
+from honestone.formats.settings import find_settings
+from honestone.ports import CallFailed, NeedsKey, Observer, Output, Store
+from honestone.system.bundles import lay_out
+from honestone.system.private import private_folder
+
+_SAME_CODE: Final = "install the same version of honestone here, with the same packages that add to it"
+_SAME_MACHINE: Final = "order the run again, or start a runner where its files and programs are the same"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerOptions:
+    """`only`: cases of this run alone. `drain`: until nothing is left. `grace` and `heartbeat` are in seconds."""
+
+    concurrency: int = 8
+    only: str | None = None
+    drain: bool = False
+    grace: float = 60.0
+    heartbeat: float
+
+
+def run_runner(workspace: Workspace, options: RunnerOptions, observer: Observer) -> bool:
+    """Works until it is stopped or everything is done; False where it drains and refused all there was. Raises StoreError, and
+    StoreAway when the store was away for too long."""
+    place = workspace.store_place()
+    with workspace.open_store() as store, closing(open_queue(place)) as queue, private_folder("runner") as folder:
+        run = None if options.only is None else store.find_run(options.only).id
+        card = RunnerCard(
+            host=os.uname().nodename,
+            person=this_person(),
+            version=version("honestone"),
+            concurrency=options.concurrency,
+            pid=os.getpid(),
+        )
+        heart = Heart(open_queue(place), card, options.heartbeat)
+        sessions = Sessions(workspace=workspace, store=store, folder=folder, options=options, observer=observer)
+        loop = RunnerLoop(
+            queue=queue,
+            heart=heart,
+            accept=sessions.accept,
+            say=observer.note,
+            concurrency=options.concurrency,
+            only=run,
+            drain=options.drain,
+            grace=options.grace,
+        )
+        heart.start()
+        try:
+            asyncio.run(_until_stopped(loop))
+        finally:
+            heart.stop()
+        return not (options.drain and loop.has_refused_all)
+
+
+async def _until_stopped(runner: RunnerLoop) -> None:
+    """SIGTERM and Ctrl-C: it takes no more, and finishes what it has in hand; a second Ctrl-C gives that back at once."""
+    loop, here = asyncio.get_running_loop(), asyncio.current_task()
+    assert here is not None
+
+    def interrupted() -> None:
+        loop.remove_signal_handler(signal.SIGINT)
+        loop.add_signal_handler(signal.SIGINT, here.cancel)
+        runner.stop()
+
+    loop.add_signal_handler(signal.SIGTERM, runner.stop)
+    loop.add_signal_handler(signal.SIGINT, interrupted)
+    with suppress(asyncio.CancelledError):
+        await runner.work()
+
+
+def list_runners(workspace: Workspace) -> Sequence[SeenRunner]:
+    """Those that have not ended in order, and were not given up. Raises StoreError."""
+    try:
+        with workspace.open_store(readonly=True), closing(open_queue(workspace.store_place())) as queue:
+            return queue.runners()
+    except NoStoreError:  # nothing was ordered yet
+        return ()
+
+
+@dataclass(kw_only=True)
+class Sessions:
+    """Accepts runs. `folder` is where their files are laid out, those of each bundle once."""
+
+    workspace: Workspace
+    store: Store
+    folder: Path
+    options: RunnerOptions
+    observer: Observer
+    _code: str = field(default_factory=code_here)
+
+    async def accept(self, run: str) -> SuiteSession:
+        """Raises RunRefused."""
+        try:
+            plan = await asyncio.to_thread(self._plan, run)
+        except HonestoneError as error:
+            raise RunRefused(error.message, error.hint or _SAME_MACHINE) from None
+        return SuiteSession.open(run, plan, self.store, self.observer, self.options.concurrency)
+
+    def _plan(self, run: str) -> SuitePlan:
+        """What the order means on this machine: the same, else it is refused. In a thread: it may read large files."""
+        with self.workspace.open_store() as store:
+            order = self._order(run, store)
+            if order.code != self._code:
+                here = version("honestone")
+                raise RunRefused(f"its code is another one (version {here} here, {order.version} there)", _SAME_CODE)
+            asked = OrderedSuite.from_plain(order.request)
+            plan = plan_suite(self._workspace(order, store), asked.request(), self.observer)
+            _require_keys(plan)
+            if found := order.differences(described(plan, asked, self._code)):
+                raise RunRefused("; ".join(found), _SAME_MACHINE)
+            if plan.identity(plan.subject, plan.chosen) != store.find_run(run).identity:
+                raise RunRefused("its cases, files or checks are not the same here", _SAME_MACHINE)
+            return plan
+
+    def _order(self, run: str, store: Store) -> Plan:
+        queue = open_queue(self.workspace.store_place(), store)
+        data = queue.plan_of(run)
+        try:
+            return Plan.from_plain(json.loads(data or b"{}"))
+        except ValueError as error:
+            raise RunRefused(f"its order cannot be read: {error}", _SAME_CODE) from None
+
+    def _workspace(self, order: Plan, store: Store) -> Workspace:
+        place = self.folder / order.bundle.digest.removeprefix("sha256:")[:32]
+        if not place.exists():
+            place.mkdir(mode=0o700)
+            lay_out(order.bundle, store.blob, place)
+        folder = (place / order.at).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = find_settings(folder)
+        if order.is_trusted:  # a person trusts them where the order was made, and they came with it
+            settings = replace(settings, file=None)
+        return replace(self.workspace, folder=folder, named=folder, settings=settings)
+
+
+def _require_keys(plan: SuitePlan) -> None:
+    """Raises RunRefused where the key of a judge is not in the environment."""
+    for seat in plan.seats:
+        if isinstance(seat.judge, NeedsKey):
+            try:
+                seat.judge.require_key()
+            except CallFailed as missing:
+                remedy = missing.hint or "start the runner with it in its environment"
+                raise RunRefused(f"the judge `{seat.id}` cannot be asked here: {missing.reason}", remedy) from None
+
+
+@dataclass(kw_only=True)
+class SuiteSession:
+    """A run that was accepted. A case is read from the store when it is taken, with what is on record of it."""
+
+    run: str
+    plan: SuitePlan
+    store: Store
+    started: SuiteStarted
+    work_on: CaseWork
+    _open: dict[str, CaseRecord] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, run: str, plan: SuitePlan, store: Store, observer: Observer, at_a_time: int) -> SuiteSession:
+        started = next(store.iter_events(run))
+        assert isinstance(started, SuiteStarted)
+        meter = plan.meter(plan.judge_calls(plan.chosen))
+        reserve_in(store, run, meter, at_a_time=at_a_time, from_start=True)
+        panel = make_panel(plan.seats, store, meter, plan.judging)
+        records: dict[str, CaseRecord] = {}
+
+        def add(event: Event) -> None:
+            if isinstance(event, OutputProduced | AttemptJudged | CasePassedBy):
+                records[event.case].add(event)
+
+        work_on = case_work(plan, store, meter, observer, run=run, subject=plan.subject, panel=panel, add=add)
+        return cls(run=run, plan=plan, store=store, started=started, work_on=work_on, _open=records)
+
+    async def work(self, case: QueuedCase) -> None:
+        """Every attempt at the case that is not on record, one after the other."""
+        record = self._record(case.case)
+        try:
+            for number in range(1, record.case.attempts + 1):
+                if record.is_complete or record.passed_by is not None or self.store.result_of(self.run) == CANCELLED:
+                    return
+                if number in record.attempts:
+                    continue
+                reason = self.work_on.reason_to_skip(record)
+                if reason is not None:
+                    self.work_on.skip(record, reason)
+                    return
+                await self.work_on.attempt(record, number)
+        finally:
+            self._open.pop(case.case, None)
+
+    def _record(self, id: str) -> CaseRecord:
+        kept = self.store.case_of(self.run, id)
+        assert kept is not None, f"run {self.run} has no case {id!r}"
+        rubric = self.started.rubrics[kept.rubric]
+        record = CaseRecord(
+            case=kept.case(rubric),
+            scorer=Scorer(rubric, Rule(self.started.rule)),
+            rubric=kept.rubric,
+            contract=kept.contract,
+        )
+        self._open[id] = record
+        for event in self.store.attempts_of(self.run, id, record.case.attempts):
+            self.work_on.add(event)
+        return record
+
+    async def give_up(self, case: QueuedCase, reason: str) -> None:
+        """Every attempt that is not on record ends as an error of the target, with the reason."""
+        record = self._record(case.case)
+        for number in range(1, record.case.attempts + 1):
+            if number not in record.attempts and number not in record.produced:
+                event = produced_event(case.case, number, Output(text="", error=reason))
+                self.store.append(self.run, replace(event, spend=type(event.spend)()))
+        self._open.pop(case.case, None)
+
+    async def close(self) -> None:
+        await give_back(self.work_on.meter)
+        await self.plan.close()

@@ -1,0 +1,104 @@
+"""`honestone runner` and `honestone runners`: work on the cases of `eval SUITE --remote`, and see who does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from honestone.cli import options as shared
+from honestone.cli.heartbeat import heartbeat_of
+from honestone.cli.terminal import Progress, dump, here, write
+from honestone.core.queue import MISSED
+from honestone.system.drawing import count, line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from honestone.core.queue import SeenRunner
+
+
+@click.command("runner", short_help="Work on the cases of `eval SUITE --remote`.")
+@click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True, help="Cases at a time.")
+@click.option("--run", "only", metavar="RUN", help="Cases of this run alone. [all that it can work on]")
+@click.option(
+    "--drain", is_flag=True, help="End when nothing is left: with 0, or with 2 when it refused all there was."
+)
+@click.option(
+    "--grace",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long cases in hand may last after SIGTERM.",
+)
+@shared.store_option
+@shared.quiet_option
+def runner(concurrency: int, only: str | None, drain: bool, grace: float, quiet: bool) -> int:
+    """Take cases of runs that were ordered with `eval SUITE --remote`, until it is stopped. It needs the store, the keys of
+    the judges and targets, and their programs; everything else travels.
+
+    SIGTERM or Ctrl-C: it takes no more, finishes the cases in hand, gives back what is left, and exits 0.
+    """
+    from honestone.app.remote.runner import RunnerOptions, run_runner
+
+    workspace = here()
+    with Progress(quiet=quiet) as progress:
+        options = RunnerOptions(
+            concurrency=concurrency, only=only, drain=drain, grace=grace, heartbeat=heartbeat_of(workspace)
+        )
+        return 0 if run_runner(workspace, options, progress) else 2
+
+
+@click.command("runners", short_help="Which runners are at work, and what they refuse.")
+@shared.store_option
+@shared.json_option
+def runners(as_json: bool) -> int:
+    """List the runners of the store: host, version, the runs they work on, cases in hand, the last heartbeat, and which runs
+    each refuses and why."""
+    from honestone.app.remote.runner import list_runners
+
+    workspace = here()
+    silence = MISSED * heartbeat_of(workspace)
+    found = list_runners(workspace)
+    if as_json:
+        write(dump([_plain(one, silence) for one in found]) + "\n")
+    else:
+        write("".join(f"{text}\n" for one in found for text in _lines(one, silence)) or "no runner is at work\n")
+    return 0
+
+
+def _state(one: SeenRunner, silence: float) -> str:
+    if one.age > silence:
+        return "silent"
+    return "stopping" if one.card.is_stopping else "working" if one.card.in_hand else "waiting"
+
+
+def _plain(one: SeenRunner, silence: float) -> dict[str, object]:
+    card = one.card
+    return {
+        "id": one.id,
+        "state": _state(one, silence),
+        "host": card.host,
+        "pid": card.pid,
+        "person": card.person,
+        "version": card.version,
+        "concurrency": card.concurrency,
+        "runs": list(card.runs),
+        "in_hand": list(card.in_hand),
+        "last_heartbeat_seconds": round(one.age, 3),
+        "started_seconds": round(one.since, 3),
+        "refused": [{"run": no.run, "reason": no.reason, "remedy": no.remedy} for no in card.refused],
+    }
+
+
+def _lines(one: SeenRunner, silence: float) -> Iterator[str]:
+    card = one.card
+    hands = f"{len(card.in_hand)} of {count(card.concurrency, 'case')} in hand"
+    heard = f"last heartbeat {one.age:.0f} s ago"
+    yield line(f"{card.host}  {_state(one, silence)}  {hands}  {heard}  version {card.version}  pid {card.pid}")
+    for name in card.in_hand:
+        run, _, case = name.partition(" ")
+        yield line(f"  run {run}: case {case}")
+    for no in card.refused:
+        yield line(f"  refuses run {no.run}: {no.reason}{f'; {no.remedy}' if no.remedy else ''}")

@@ -1,0 +1,57 @@
+"""`honestone run cancel`: a run ends at once, whoever works on it, and is not resumed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+
+from tests.cli.desk import Desk
+
+SUITE = """suite: 1
+cases:
+  - {id: quick, input: quick, checks: [{contains: [quick]}]}
+  - {id: slow, input: slow, checks: [{contains: [slow]}], timeout: 90}
+"""
+EVAL = ("eval", "suite.yaml", "--target", "cmd:sh target.sh", "--sandbox", "none", "--concurrency", "1", "--json", "-q")
+
+
+def unfinished(desk: Desk) -> list[str]:
+    return [one["id"] for one in json.loads(desk.run("runs", "--verdict", "unfinished", "--json").out)]
+
+
+def begun(desk: Desk) -> tuple[subprocess.Popen[bytes], str]:
+    """A suite's run whose second case lasts for a minute, and its id."""
+    desk.file("suite.yaml", SUITE)
+    desk.file("target.sh", "read line; echo $line; test $line = quick || { touch working; sleep 60; }\n")
+    process = desk.start(*EVAL)
+    end = time.monotonic() + 60
+    while not (desk.folder / "working").exists() and time.monotonic() < end:
+        assert process.poll() is None
+        time.sleep(0.05)
+    (run,) = unfinished(desk)
+    return process, run
+
+
+def test_a_run_under_way_is_cancelled(desk: Desk) -> None:
+    """Its process ends with 130 long before its case would; what was judged is kept, and the same command starts again."""
+    process, run = begun(desk)
+    done = desk.run("run", "cancel", run[:12], "--json")
+    assert done.code == 0 and json.loads(done.out) == {"run": run, "result": "interrupted"}
+    began = time.monotonic()
+    assert process.wait(30) == 130 and time.monotonic() - began < 20
+    shown = json.loads(desk.run("show", run, "--json").out)
+    assert [case["status"] for case in shown["cases"]] == ["passed", "skipped"]
+    assert unfinished(desk) == []
+    desk.file("target.sh", "cat\n")
+    again = json.loads(desk.run(*EVAL).out)
+    assert again["run"] != run and again["verdict"] == "pass"
+
+
+def test_what_has_ended_cannot_be_cancelled(desk: Desk) -> None:
+    desk.file("suite.yaml", SUITE)
+    desk.file("target.sh", "cat\n")
+    desk.run(*EVAL)
+    done = desk.run("run", "cancel", "last")
+    assert done.code == 2 and "has ended already: pass" in done.err
+    assert desk.run("run", "cancel", "nothing").code == 2

@@ -1,0 +1,207 @@
+"""`eval SUITE --remote` and its runners, in processes of their own: what one machine orders, others do, as it was meant."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli.desk import HONESTONE, Desk
+
+SUITE = "suite: 1\ntitle: Fruit\ncases:\n" + "".join(
+    f"  - {{id: c{n}, input: {'an apple' if n % 3 else 'a stone'} {n}, checks: [{{contains: [apple]}}, {{command: test -s note.txt}}],"
+    " workspace: {copy: fixture}}\n"
+    for n in range(6)
+)
+TARGET = "sleep ${PAUSE:-0}; cat\n"
+EVAL = ("eval", "suite.yaml", "--target", "cmd:sh tools/target.sh", "--sandbox", "none", "--json", "-q")
+
+
+@pytest.fixture
+def project(desk: Desk) -> Desk:
+    """A suite with its settings, a target and a fixture; one case in three fails."""
+    desk.file("honestone.toml", "")
+    desk.file("suite.yaml", SUITE)
+    desk.file("tools/target.sh", TARGET)
+    desk.file("fixture/note.txt", "zebra\n")
+    return desk
+
+
+class Runners:
+    """Runners in empty folders of their own, as on other machines."""
+
+    def __init__(self, desk: Desk, folder: Path) -> None:
+        self._desk, self._folder = desk, folder
+        self.alive: list[subprocess.Popen[str]] = []
+
+    def start(self, *args: str) -> subprocess.Popen[str]:
+        place = self._folder / f"runner{len(self.alive)}"
+        place.mkdir()
+        env = {"PATH": "/usr/bin:/bin", "HOME": str(place), "HONESTONE_HEARTBEAT": "1", **self._desk.extra}
+        made = subprocess.Popen(
+            [HONESTONE, "runner", *args], cwd=place, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.alive.append(made)
+        return made
+
+    def end(self) -> None:
+        for one in self.alive:
+            one.kill()
+            one.communicate()
+
+
+@pytest.fixture
+def runners(desk: Desk, tmp_path: Path) -> Iterator[Runners]:
+    made = Runners(desk, tmp_path)
+    yield made
+    made.end()
+
+
+def ordered(desk: Desk, *more: str) -> subprocess.Popen[str]:
+    """A coordinator, under way."""
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(desk.folder.parent / "home"), "HONESTONE_HEARTBEAT": "1", **desk.extra}
+    return subprocess.Popen(
+        [HONESTONE, *EVAL[:-1], *more, "--remote"],
+        cwd=desk.folder,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def until(holds: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.1)
+
+
+def listed(desk: Desk) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(desk.run("runs", "--json").out or "[]")
+    return found
+
+
+def bare(value: object) -> object:
+    """A report without ids, times and what was spent."""
+    if isinstance(value, dict):
+        left_out = ("duration_ms", "run", "started", "finished", "seconds", "usage", "spend")
+        return {name: bare(one) for name, one in value.items() if name not in left_out}
+    return [bare(one) for one in value] if isinstance(value, list) else value
+
+
+def test_the_report_is_that_of_one_machine(project: Desk, runners: Runners, tmp_path: Path) -> None:
+    """A runner that has nothing but the store works on the cases; nothing of the suite was in its folder."""
+    project.extra = {**project.extra}
+    alone = project.run(*EVAL, "--store", str(tmp_path / "alone"))
+    assert alone.code == 1, alone.err
+    runners.start()
+    done = ordered(project)
+    out, err = done.communicate(timeout=120)
+    assert done.returncode == 1, err
+    assert bare(json.loads(out)) == bare(json.loads(alone.out))
+    (run,) = listed(project)
+    assert run["result"] == "fail"
+    shown = json.loads(project.run("runners", "--json").out)
+    assert [one["state"] for one in shown] == ["waiting"] and shown[0]["in_hand"] == []
+
+
+def test_a_killed_runner_and_a_killed_coordinator(project: Desk, runners: Runners) -> None:
+    """Cases in the hands of a dead runner go to others, and the same command takes the run up."""
+    project.file("tools/target.sh", "sleep 1; cat\n")
+    first = runners.start("--concurrency", "2")
+    watching = ordered(project)
+    until(lambda: "case c" in project.run("runners").out)
+    first.send_signal(signal.SIGKILL)
+    watching.send_signal(signal.SIGKILL)
+    watching.communicate()
+    runners.start("--concurrency", "6")
+    again = ordered(project)
+    out, err = again.communicate(timeout=120)
+    assert again.returncode == 1, err
+    report = json.loads(out)
+    assert report["counts"]["passed"] == 4 and report["counts"]["failed"] == 2
+    assert len(listed(project)) == 1
+
+
+def test_a_runner_that_is_told_to_stop_finishes_what_it_has(project: Desk, runners: Runners) -> None:
+    project.file("tools/target.sh", "sleep 3; cat\n")
+    one = runners.start("--concurrency", "6")
+    watching = ordered(project)
+    until(lambda: project.run("runners").out.count("case c") == 6)
+    one.send_signal(signal.SIGTERM)
+    out, err = watching.communicate(timeout=60)
+    assert watching.returncode == 1, err
+    assert one.wait(30) == 0
+    assert json.loads(out)["counts"]["passed"] == 4
+
+
+def test_other_files_judges_and_keys_are_refused(project: Desk, runners: Runners) -> None:
+    """With run, reason and remedy; nothing is spent, and the coordinator says that nobody takes the run."""
+    table = '[judges.desk]\nprovider = "compatible"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\napi_key_env = "DESK_KEY"\n'
+    project.file("honestone.toml", table)
+    project.file("suite.yaml", "suite: 1\ncases:\n  - {id: a, input: x, rubric: [it says x]}\n")
+    watching = ordered(project, "--judge", "desk")
+    until(lambda: listed(project))
+    drained = runners.start("--drain")
+    _, err = drained.communicate(timeout=60)
+    (run,) = listed(project)
+    assert drained.returncode == 2
+    assert f"refused run {run['id']}" in err and "DESK_KEY" in err
+    runners.start()
+    until(lambda: "refuses run" in project.run("runners").out)
+    time.sleep(2)  # the coordinator looks twice a second
+    assert project.run("run", "cancel", str(run["id"])).code == 0
+    _, err = watching.communicate(timeout=60)
+    assert watching.returncode == 130 and "cancelled" in err
+    assert "refuses run" in err and "DESK_KEY" in err
+
+
+def test_what_cannot_be_ordered(project: Desk, tmp_path: Path) -> None:
+    """Each is exit code 2, with the option that is not for other machines."""
+    runs = {
+        ("--store", str(tmp_path / "folder")): "HONESTONE_STORE",
+        ("--failed",): "--failed",
+        ("--outputs", "last"): "--outputs",
+        ("--watch",): "--watch",
+        ("--judge", "human"): "person",
+    }
+    for more, named in runs.items():
+        tried = project.run(*EVAL, "--remote", *more)
+        assert tried.code == 2 and named in tried.err, (more, tried.err)
+    assert project.run(*EVAL, "--priority", "3").code == 2
+    (project.folder / "honestone.toml").unlink()
+    tried = project.run(*EVAL, "--remote")
+    assert tried.code == 2 and "honestone.toml" in tried.err
+    assert listed(project) == []
+
+
+def test_a_file_with_keys_does_not_travel(project: Desk) -> None:
+    project.file("fixture/.env", "KEY=secret\n")
+    tried = project.run(*EVAL, "--remote")
+    assert tried.code == 2 and ".env" in tried.err and "secret" not in tried.err
+    assert listed(project) == []
+
+
+def test_a_run_that_was_begun_here_is_not_ordered(project: Desk) -> None:
+    """The same suite, killed on one machine, is finished there or started over."""
+    project.file("tools/target.sh", "sleep 30; cat\n")
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(project.folder.parent / "home"), **project.extra}
+    here = subprocess.Popen(
+        [HONESTONE, *EVAL], cwd=project.folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    until(lambda: listed(project))
+    here.kill()
+    here.communicate()
+    until(lambda: "unfinished on one machine" in (err := project.run(*EVAL, "--remote").err) or "--fresh" in err)
+
+
+@pytest.mark.parametrize("given", ["often", "0", "nan"])
+def test_a_heartbeat_that_is_none(project: Desk, given: str) -> None:
+    project.extra = {**project.extra, "HONESTONE_HEARTBEAT": given}
+    tried = project.run("runners")
+    assert tried.code == 2 and "HONESTONE_HEARTBEAT" in tried.err

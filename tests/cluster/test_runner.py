@@ -1,0 +1,177 @@
+"""Runners on a real queue: every case is worked on once, by whoever is alive; what is refused is said; what is stopped ends in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from honestone.adapters.registry import open_queue, open_store
+from honestone.adapters.stores.place import StorePlace
+from honestone.core.queue import QueuedCase, RunnerCard
+from honestone.core.store_address import store_address
+from honestone.engine.runner import Heart, RunnerLoop, RunRefused, RunSession
+from honestone.ports import Store
+
+from .server import Server
+
+pytest.importorskip("procrastinate", reason="the extra `cluster` is not installed")
+CARD = RunnerCard(host="desk", person="ann@desk", version="1", concurrency=4)
+BEAT = 0.2
+
+
+class Session:
+    """Works on cases as `does` says; `worked` and `given_up` are what came of it."""
+
+    def __init__(self, does: Callable[[QueuedCase], float]) -> None:
+        self.does = does
+        self.worked: list[str] = []
+        self.given_up: dict[str, str] = {}
+        self.is_closed = False
+
+    async def work(self, case: QueuedCase) -> None:
+        await asyncio.sleep(self.does(case))
+        self.worked.append(case.case)
+
+    async def give_up(self, case: QueuedCase, reason: str) -> None:
+        self.given_up[case.case] = reason
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+@pytest.fixture
+def place(url: str, tmp_path: Path) -> StorePlace:
+    return StorePlace(folder=tmp_path / "store", address=store_address(url))
+
+
+@pytest.fixture
+def store(place: StorePlace) -> Iterator[Store]:
+    with closing(open_store(place, readonly=False)) as opened:
+        yield opened
+
+
+def ordered(place: StorePlace, store: Store, cases: int) -> str:
+    def start() -> str:
+        return store.start_run(kind="suite", subject="s", identity="i", contract="c", first={"type": "started"})
+
+    return open_queue(place, store).order(start, b"plan", [f"c{n}" for n in range(cases)], priority=0)
+
+
+@contextmanager
+def runner(place: StorePlace, session: Session | RunRefused, said: list[str], **more: object) -> Iterator[RunnerLoop]:
+    async def accept(run: str) -> RunSession:
+        if isinstance(session, RunRefused):
+            raise session
+        return session
+
+    heart = Heart(open_queue(place), CARD, BEAT)
+    heart.start()
+    with closing(open_queue(place)) as queue:
+        try:
+            yield RunnerLoop(queue=queue, heart=heart, accept=accept, say=said.append, poll=0.05, **more)  # type: ignore[arg-type]
+        finally:
+            heart.stop()
+
+
+def test_two_runners_drain_a_run(place: StorePlace, store: Store) -> None:
+    """Each case once, several at a time; then they end, and are gone from the list of runners."""
+    run, one, two = ordered(place, store, 30), Session(lambda case: 0.01), Session(lambda case: 0.01)
+
+    async def both(first: RunnerLoop, second: RunnerLoop) -> None:
+        await asyncio.wait_for(asyncio.gather(first.work(), second.work()), 60)
+
+    with runner(place, one, [], drain=True) as first, runner(place, two, [], drain=True, concurrency=3) as second:
+        asyncio.run(both(first, second))
+        assert not first.has_refused_all
+    assert sorted(one.worked + two.worked) == sorted(f"c{n}" for n in range(30)) and one.worked and two.worked
+    assert one.is_closed and two.is_closed
+    with closing(open_queue(place)) as queue:
+        assert queue.waiting(run).left == 0 and queue.runners() == []
+
+
+def test_a_refused_run_is_named_and_not_touched(place: StorePlace, store: Store) -> None:
+    """With the reason and the remedy, for a person and in the list of runners."""
+    run, said = ordered(place, store, 2), list[str]()
+    with runner(place, RunRefused("DESK_KEY is not set", "export it"), said, drain=True) as loop:
+        asyncio.run(asyncio.wait_for(loop.work(), 30))
+        assert loop.has_refused_all
+    assert said == [f"refused run {run}: DESK_KEY is not set; export it"]
+    with closing(open_queue(place)) as queue:
+        assert queue.waiting(run).todo == 2
+
+
+def test_a_runner_that_is_stopped_finishes_what_it_has(place: StorePlace, store: Store) -> None:
+    """Within its grace; it takes no more, and it beats meanwhile."""
+    run, session, ages = ordered(place, store, 5), Session(lambda case: 1.0), list[float]()
+
+    async def work(loop: RunnerLoop) -> None:
+        working = asyncio.create_task(loop.work())
+        while not loop.heart.card.in_hand:
+            await asyncio.sleep(0.02)
+        loop.stop()
+        await asyncio.sleep(0.8)
+        with closing(open_queue(place)) as queue:
+            (seen,) = queue.runners()
+            assert seen.card.is_stopping
+            ages.append(seen.age)
+        await asyncio.wait_for(working, 30)
+
+    with runner(place, session, [], concurrency=2, grace=20) as loop:
+        asyncio.run(work(loop))
+    assert len(session.worked) == 2 and ages[0] < 4 * BEAT
+    with closing(open_queue(place)) as queue:
+        assert (queue.waiting(run).todo, queue.waiting(run).doing) == (3, 0)
+
+
+def test_what_does_not_end_within_the_grace_is_given_back(place: StorePlace, store: Store) -> None:
+    """Another runner may take it at once."""
+    run, session = ordered(place, store, 2), Session(lambda case: 60)
+
+    async def work(loop: RunnerLoop) -> None:
+        working = asyncio.create_task(loop.work())
+        while len(loop.heart.card.in_hand) < 2:
+            await asyncio.sleep(0.02)
+        loop.stop()
+        await asyncio.wait_for(working, 30)
+
+    with runner(place, session, [], grace=0.1) as loop:
+        asyncio.run(work(loop))
+    assert session.worked == []
+    with closing(open_queue(place)) as queue:
+        assert (queue.waiting(run).todo, queue.waiting(run).doing) == (2, 0)
+
+
+def test_an_error_is_tried_three_times(place: StorePlace, store: Store) -> None:
+    """Then the case is recorded as failed, with the reason; the others are run, and the runner does not end."""
+    tries, said = list[int](), list[str]()
+
+    def does(case: QueuedCase) -> float:
+        if case.case == "c1":
+            tries.append(case.tries)
+            raise RuntimeError("the disk is full")
+        return 0
+
+    ordered(place, store, 3)
+    session = Session(does)
+    with runner(place, session, said, drain=True) as loop:
+        asyncio.run(asyncio.wait_for(loop.work(), 30))
+    assert tries == [0, 1, 2] and sorted(session.worked) == ["c0", "c2"]
+    assert list(session.given_up) == ["c1"] and "in 3 tries" in session.given_up["c1"]
+    assert "the disk is full" in session.given_up["c1"] and len(said) == 3
+
+
+def test_the_cases_of_a_runner_that_is_gone_are_done_by_another(
+    place: StorePlace, store: Store, server: Server
+) -> None:
+    """Once the server has been up for as long as a runner is waited for."""
+    run = ordered(place, store, 2)
+    with closing(open_queue(place)) as queue:
+        assert queue.take([run], queue.beat(None, CARD)) is not None
+    session = Session(lambda case: 0)
+    with runner(place, session, [], drain=True) as loop:
+        asyncio.run(asyncio.wait_for(loop.work(), 60))
+    assert sorted(session.worked) == ["c0", "c1"]
