@@ -29,8 +29,9 @@ $(READY): $(RUNS) requirements-dev.txt
 demo: $(RUNS) ## a whole run, offline, on real files
 	@$(BIN)/honestone demo
 
+# PYTEST has more options for pytest, as in `make test PYTEST=--last-failed`.
 test: $(READY) ## the tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto $(PYTEST)
 
 # Bubblewrap is unpacked here rather than installed, so that the other targets run as they would without it.
 attack: $(READY) ## every attack of our own corpus; the last line says how many held
@@ -45,17 +46,17 @@ test-deep: $(READY) ## the property tests with random examples for MINUTES=5, th
 test-clis: $(READY) ## the real agent CLIs (from npm) against a loopback model server
 	@if ! command -v npm >/dev/null; then echo "skipped: npm is not here"; \
 	elif ! timeout 600 tests/clis/install.sh; then echo "skipped: npm could not install the agent CLIs"; \
-	else HONESTONE_TEST_CLIS=1 $(BIN)/python -m pytest tests/clis; fi
+	else HONESTONE_TEST_CLIS=1 $(BIN)/python -m pytest tests/clis $(PYTEST); fi
 
 test-cluster: $(READY) ## a shared store on a PostgreSQL of its own (from the Debian package)
 	@if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! { command -v apt-get >/dev/null && timeout 600 sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql'; }; \
-	then echo "skipped: PostgreSQL is not here and could not be installed"; else $(BIN)/python -m pytest tests/cluster; fi
+	then echo "skipped: PostgreSQL is not here and could not be installed"; else $(BIN)/python -m pytest tests/cluster $(PYTEST); fi
 
 test-pages: $(READY) ## the HTML page in a headless Chromium (from the Debian package)
 	@if ! command -v chromium >/dev/null && ! { command -v apt-get >/dev/null && timeout 600 sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium'; }; \
 	then echo "skipped: chromium is not here and could not be installed"; \
 	else { ! command -v npm >/dev/null || [ -f .axe/node_modules/axe-core/axe.min.js ] || timeout 120 npm install --no-fund --no-audit --silent --prefix .axe axe-core@4.14.1 || echo "axe-core could not be installed: its checks are skipped"; }; \
-	$(BIN)/python -m pytest tests/pages; fi
+	$(BIN)/python -m pytest tests/pages $(PYTEST); fi
 
 # The tools that read our exports are large, so they have a folder of their own.
 .exports/ready: pyproject.toml
