@@ -6,7 +6,7 @@ RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo dist test attack test-deep test-all test-clis test-cluster test-pages lint format docs pictures bench bench-api bench-compare bench-improve bench-panel bench-python bench-suites oracles site site-serve acceptance acceptance-slow clean test-exports
+.PHONY: help setup demo dist test attack test-deep test-all test-clis test-cluster test-pages lint format docs pictures bench bench-api bench-cluster bench-compare bench-improve bench-panel bench-python bench-suites oracles site site-serve acceptance acceptance-slow clean test-exports
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -110,6 +110,9 @@ bench: $(READY) ## speed, as ratios in one run
 
 bench-api: $(READY) ## what calls from Python and tests of the pytest plugin cost
 	$(BIN)/python bench/python_api.py
+
+bench-cluster: $(READY) ## what a run on several machines costs, with a PostgreSQL server of its own
+	$(BIN)/python bench/cluster.py
 
 bench-compare: $(READY) ## the tables of bench/README.md: ours, the floors and other tools, which it installs into a cache folder
 	$(BIN)/python bench/compare.py
