@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from honestone.core.checks import read_check
 from honestone.core.errors import RubricError
-from honestone.core.field_accuracy import date_pattern, field_criteria, fields_answer, look_up, number_of, path_steps
+from honestone.core.field_accuracy import date_pattern, fields_answer, look_up, number_of, path_steps
 
 DOCUMENT = {"name": "Ada", "total": "12.50", "date": "2024-02-29", "items": [{"n": 1}, {"n": True}], "none": None}
 
@@ -97,19 +97,6 @@ def test_a_field_that_cannot_be_meant_is_refused(one: dict[str, Any], says: str)
     """When it is read."""
     with pytest.raises(RubricError, match=says):
         read_check({"field-accuracy": {"fields": [one]}})
-
-
-def test_each_field_can_be_a_criterion() -> None:
-    """With its own weight, and ids that differ."""
-    fields = [field("a.b", 1, weight=2, required=True), field("a-b", "x")]
-    first, second = field_criteria(read_check({"field-accuracy": {"fields": fields}, "path": "out.json"}))
-    assert (first.id, second.id) == ("a-b", "a-b-2")
-    assert (first.weight, first.required, second.weight) == (Fraction(2), True, Fraction(1))
-    check = first.items[0].check
-    assert check is not None
-    assert check.value == {"fields": [{"path": "a.b", "expected": 1}]}
-    assert check.options == {"path": "out.json"}
-    assert fields_answer(check, {"a": {"b": 1}})[0] is True
 
 
 @given(st.lists(st.text(st.characters(blacklist_characters=".[]"), min_size=1), min_size=1))

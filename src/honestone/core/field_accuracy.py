@@ -1,6 +1,6 @@
 """`field-accuracy`: fields of a JSON text against expected values, each exactly, within a tolerance, or as the same day.
 
-The score is the share of the weight that fits, exact; `field_criteria` makes each field a criterion of its own instead.
+The score is the share of the weight that fits, exact.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Final, cast
+from typing import Final
 
 from honestone.core.json_value import JsonObject, built, listed, quoted, visible
 from honestone.core.numbers import ONE, exact
-from honestone.core.rubric import Check, Criterion, Item, slug
+from honestone.core.rubric import Check
 from honestone.core.suite.trace_checks import same
 
 Date = tuple[int, int, int]
@@ -115,23 +115,6 @@ def _fits(rule: FieldRule, found: object) -> bool:
             return bool(_days(found, rule.formats) & _days(rule.expected, rule.formats))
         case _:
             return same(rule.expected, found)
-
-
-def field_criteria(check: Check) -> tuple[Criterion, ...]:
-    """Each field as a yes/no criterion with its weight, for those who want to see and weigh them one by one."""
-    seen: dict[str, int] = {}
-    out = []
-    value = _table(check)
-    for written, rule in zip(cast(Sequence[JsonObject], value["fields"]), built(_rules, value)[0], strict=True):
-        id = slug(rule.path)
-        seen[id] = seen.get(id, 0) + 1
-        id = id if seen[id] == 1 else f"{id}-{seen[id]}"
-        kept = {key: inner for key, inner in written.items() if key not in ("weight", "required")}
-        own = Check(kind=check.kind, value={"fields": [kept]}, negated=check.negated, options=check.options)
-        says = f"the field {quoted(rule.path)} is {'not ' if check.negated else ''}{_shown(rule.expected)}"
-        item = Item(id=id, requirement=says, check=own, whole=True)
-        out.append(Criterion(id=id, requirement=says, weight=rule.weight, required=rule.required, items=(item,)))
-    return tuple(out)
 
 
 # ------------------------------------------------------------------------------------------------------------- paths

@@ -70,12 +70,12 @@ def test_a_login_is_found(name: str, path: str, content: str, tmp_path: Path, pe
     """In the person's own files, which are read and not touched."""
     fake = make_fake(tmp_path / "bin", name, stdout="1.0.0")
     before = detect(name, command=str(fake.path))
-    assert before.auth is None and not before.is_ready
+    assert before.auth is None
     assert before.hint and "export" in before.hint
     (person / path).parent.mkdir(parents=True)
     (person / path).write_text(content)
     after = detect(name, command=str(fake.path))
-    assert (after.auth, after.hint, after.is_ready) == ("login", None, True)
+    assert (after.auth, after.hint) == ("login", None)
     assert (person / path).read_text() == content
 
 

@@ -31,10 +31,6 @@ class CliStatus:
     auth: Auth | None = None
     hint: str | None = None
 
-    @property
-    def is_ready(self) -> bool:
-        return self.found is not None and self.auth is not None
-
 
 def detect(name: str, *, command: str | None = None, api_key_env: str | None = None) -> CliStatus:
     """The state of codex, gemini or claude. Never longer than about two seconds; safe to call from several threads."""

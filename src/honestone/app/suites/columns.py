@@ -53,11 +53,6 @@ def read_table(store: Store, run: str) -> TableRecord:
     return record
 
 
-def read_columns(store: Store, kind: str, run: str) -> list[SuiteRecord]:
-    """The columns of a table, or a suite's run as the only one."""
-    return list(read_table(store, run).columns.values()) if kind == TABLE else [read_record(store.events(run), run=run)]
-
-
 def last_columns(store: Store, suite: SuiteName) -> Mapping[str, SuiteRecord]:
     """The last run of a suite that came to its end, by column; one without columns under an empty name."""
     return {name: read_record(store.events(run), run=run) for name, (run, _) in last_starts(store, suite).items()}
