@@ -81,6 +81,18 @@ def until(holds: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.1)
 
 
+def gated(desk: Desk) -> Path:
+    """The target does not answer before this file is there."""
+    gate = desk.folder.parent / "gate"
+    desk.file("tools/target.sh", f"while [ ! -e {gate} ]; do sleep 0.1; done; cat\n")
+    return gate
+
+
+def in_hand(desk: Desk) -> int:
+    """How many cases all runners work on."""
+    return sum(len(one["in_hand"]) for one in json.loads(desk.run("runners", "--json").out))
+
+
 def listed(desk: Desk) -> list[dict[str, object]]:
     found: list[dict[str, object]] = json.loads(desk.run("runs", "--json").out or "[]")
     return found
@@ -112,13 +124,14 @@ def test_the_report_is_that_of_one_machine(project: Desk, runners: Runners, tmp_
 
 def test_a_killed_runner_and_a_killed_coordinator(project: Desk, runners: Runners) -> None:
     """Cases in the hands of a dead runner go to others, and the same command takes the run up."""
-    project.file("tools/target.sh", "sleep 1; cat\n")
+    gate = gated(project)
     first = runners.start("--concurrency", "2")
     watching = ordered(project)
-    until(lambda: "case c" in project.run("runners").out)
+    until(lambda: in_hand(project) == 2)
     first.send_signal(signal.SIGKILL)
     watching.send_signal(signal.SIGKILL)
     watching.communicate()
+    gate.touch()
     runners.start("--concurrency", "6")
     again = ordered(project)
     out, err = again.communicate(timeout=120)
@@ -129,14 +142,24 @@ def test_a_killed_runner_and_a_killed_coordinator(project: Desk, runners: Runner
 
 
 def test_a_runner_that_is_told_to_stop_finishes_what_it_has(project: Desk, runners: Runners) -> None:
-    project.file("tools/target.sh", "sleep 3; cat\n")
+    """It says what it takes, and that it ends."""
+    gate = gated(project)
     one = runners.start("--concurrency", "6")
     watching = ordered(project)
-    until(lambda: project.run("runners").out.count("case c") == 6)
+    until(lambda: in_hand(project) == 6)
+    (run,) = listed(project)
+    (row, cases) = project.run("runners").out.splitlines()
+    assert "  working  6 of 6 cases in hand  last heartbeat " in row
+    assert cases == f"  run {run['id']}: c0, c1, c2, c3, c4, c5"
     one.send_signal(signal.SIGTERM)
+    until(lambda: "stopping" in project.run("runners").out)
+    gate.touch()
     out, err = watching.communicate(timeout=60)
     assert watching.returncode == 1, err
-    assert one.wait(30) == 0
+    _, said = one.communicate(timeout=30)
+    assert one.returncode == 0
+    assert said.splitlines()[0].startswith("waits for cases of postgresql://") and "6 at a time" in said
+    assert f"takes cases of run {run['id']}" in said
     assert json.loads(out)["counts"]["passed"] == 4
 
 
@@ -153,12 +176,16 @@ def test_other_files_judges_and_keys_are_refused(project: Desk, runners: Runners
     assert drained.returncode == 2
     assert f"refused run {run['id']}" in err and "DESK_KEY" in err
     runners.start()
-    until(lambda: "refuses run" in project.run("runners").out)
-    time.sleep(2)  # the coordinator looks twice a second
+    assert watching.stderr is not None
+    said = ""
+    while "refuses run" not in said:
+        heard = watching.stderr.readline()
+        assert heard, said
+        said += heard
+    assert "DESK_KEY" in said
     assert project.run("run", "cancel", str(run["id"])).code == 0
     _, err = watching.communicate(timeout=60)
     assert watching.returncode == 130 and "cancelled" in err
-    assert "refuses run" in err and "DESK_KEY" in err
 
 
 def test_what_cannot_be_ordered(project: Desk, tmp_path: Path) -> None:

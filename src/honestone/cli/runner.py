@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -10,12 +10,15 @@ from honestone.cli import options as shared
 from honestone.cli.heartbeat import heartbeat_of
 from honestone.cli.terminal import Progress, dump, here, write
 from honestone.core.queue import MISSED
-from honestone.system.drawing import count, line
+from honestone.system.drawing import count, line, pad, width
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from honestone.core.queue import SeenRunner
+
+NAMED: Final = 8
+"""Cases in hand that are named of each run; of more, only how many."""
 
 
 @click.command("runner", short_help="Work on the cases of `eval SUITE --remote`.")
@@ -64,7 +67,7 @@ def runners(as_json: bool) -> int:
     if as_json:
         write(dump([_plain(one, silence) for one in found]) + "\n")
     else:
-        write("".join(f"{text}\n" for one in found for text in _lines(one, silence)) or "no runner is at work\n")
+        write("".join(f"{text}\n" for text in _lines(found, silence)) or "no runner is at work\n")
     return 0
 
 
@@ -92,13 +95,31 @@ def _plain(one: SeenRunner, silence: float) -> dict[str, object]:
     }
 
 
-def _lines(one: SeenRunner, silence: float) -> Iterator[str]:
+def _lines(found: Sequence[SeenRunner], silence: float) -> Iterator[str]:
+    """A row for each runner; below it the cases that it works on, by run, and the runs that it refuses."""
+    rows = [_row(one, silence) for one in found]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    for one, row in zip(found, rows, strict=True):
+        yield "  ".join(map(pad, row, widths)).rstrip()
+        by_run: dict[str, list[str]] = {}
+        for name in sorted(one.card.in_hand):
+            run, _, case = name.partition(" ")
+            by_run.setdefault(run, []).append(case)
+        for run, cases in by_run.items():
+            more = f" and {len(cases) - NAMED} more" if len(cases) > NAMED else ""
+            yield "  " + line(f"run {run}: {', '.join(cases[:NAMED])}{more}")
+        for no in one.card.refused:
+            yield "  " + line(f"refuses run {no.run}: {no.reason}{'; ' * bool(no.remedy)}{no.remedy}")
+
+
+def _row(one: SeenRunner, silence: float) -> list[str]:
     card = one.card
-    hands = f"{len(card.in_hand)} of {count(card.concurrency, 'case')} in hand"
-    heard = f"last heartbeat {one.age:.0f} s ago"
-    yield line(f"{card.host}  {_state(one, silence)}  {hands}  {heard}  version {card.version}  pid {card.pid}")
-    for name in card.in_hand:
-        run, _, case = name.partition(" ")
-        yield line(f"  run {run}: case {case}")
-    for no in card.refused:
-        yield line(f"  refuses run {no.run}: {no.reason}{f'; {no.remedy}' if no.remedy else ''}")
+    cells = [
+        card.person,
+        _state(one, silence),
+        f"{len(card.in_hand)} of {count(card.concurrency, 'case')} in hand",
+        f"last heartbeat {one.age:.0f} s ago",
+        f"version {card.version}",
+        f"pid {card.pid}",
+    ]
+    return [line(cell) for cell in cells]

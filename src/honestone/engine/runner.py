@@ -167,6 +167,7 @@ class RunnerLoop:
                 continue
             try:
                 self._sessions[run] = await self.accept(run)
+                self.say(f"takes cases of run {run}")
             except RunRefused as refused:
                 self._refused[run] = RefusedRun(run=run, reason=refused.reason, remedy=refused.remedy)
                 remedy = f"; {refused.remedy}" if refused.remedy else ""

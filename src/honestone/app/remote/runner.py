@@ -75,6 +75,7 @@ def run_runner(workspace: Workspace, options: RunnerOptions, observer: Observer)
             drain=options.drain,
             grace=options.grace,
         )
+        observer.note(f"waits for cases of {place.shown}, {options.concurrency} at a time; Ctrl-C or SIGTERM stops it")
         heart.start()
         try:
             asyncio.run(_until_stopped(loop))
