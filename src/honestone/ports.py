@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, Typ
 
 from honestone.core.ballot import Reading as Reading
 from honestone.core.images import Image as Image
+from honestone.core.needs import NO_NEEDS, MachineNeeds
 from honestone.core.request import Request as Request
 from honestone.core.spend import GrantRequest, RunGrants
 from honestone.core.spend import Usage as Usage
@@ -136,12 +137,18 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
-class NeedsKey(Protocol):
-    """A model that can say without a call that its key is missing."""
+class HasNeeds(Protocol):
+    """A judge, model, target or worker that wants something of its machine: a key, a login, variables, programs."""
 
-    def require_key(self) -> None:
-        """Raises CallFailed with the variable's name."""
+    @property
+    def needs(self) -> MachineNeeds:
+        """By name and without values; the same whether they are there or not."""
         ...
+
+
+def needs_of(thing: object) -> MachineNeeds:
+    """What a judge, model, target or worker says that it needs; nothing where it does not say."""
+    return thing.needs if isinstance(thing, HasNeeds) else NO_NEEDS
 
 
 @runtime_checkable

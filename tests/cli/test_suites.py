@@ -92,7 +92,7 @@ def test_a_model_without_its_key_is_refused_before_the_run(desk: Desk) -> None:
     """As a program that is missing is: no run, and no call that was not made."""
     suite(desk, case("a"), case("b"))
     refused = desk.run("eval", "suite.yaml", "--target", "openai:gpt-5", env={"OPENAI_API_KEY": ""})
-    assert refused.is_refusal and "OPENAI_API_KEY is not set" in refused.err and "export it" in refused.err
+    assert refused.is_refusal and "OPENAI_API_KEY is not set" in refused.err and "export OPENAI_API_KEY" in refused.err
     assert not (desk.folder / ".honestone").exists()  # no run was begun
 
 

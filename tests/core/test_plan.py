@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.core.plan import Bundle, BundleFile, MachineNeeds, Plan
+from honestone.core.needs import KeyNeed, MachineNeeds
+from honestone.core.plan import Bundle, BundleFile, Plan
 
 WORDS = st.text(max_size=12)
 PARTS = st.text(st.characters(exclude_characters="/\0", exclude_categories=("Cs",)), min_size=1, max_size=8).filter(
@@ -21,10 +22,12 @@ FILES = st.builds(
     chunks=st.lists(WORDS, max_size=3).map(tuple),
     executable=st.booleans(),
 )
+NAMES = st.lists(WORDS, max_size=3).map(tuple)
 NEEDS = st.builds(
     MachineNeeds,
-    variables=st.lists(st.lists(WORDS, max_size=2).map(tuple), max_size=3).map(tuple),
-    programs=st.lists(WORDS, max_size=3).map(tuple),
+    keys=st.lists(st.builds(KeyNeed, variables=NAMES, login=st.none() | WORDS), max_size=2).map(tuple),
+    variables=NAMES,
+    programs=NAMES,
 )
 PLANS = st.builds(
     Plan,
@@ -35,7 +38,7 @@ PLANS = st.builds(
     at=WORDS,
     judges=st.dictionaries(WORDS, WORDS, max_size=3),
     target=st.none() | WORDS,
-    needs=NEEDS,
+    needs=st.dictionaries(WORDS, NEEDS, max_size=3),
     bundle=st.lists(FILES, max_size=4, unique_by=lambda one: one.path).map(
         lambda files: Bundle(files=tuple(sorted(files, key=lambda one: one.path)))
     ),
@@ -67,7 +70,19 @@ def test_a_path_that_leads_out_is_refused(path: str) -> None:
         Bundle.from_plain([[path, ["d"], False]])
 
 
-@pytest.mark.parametrize("change", [{"plan": 2}, {"judges": 1}, {"bundle": {}}, {"contract": None}, {"variables": [1]}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"plan": 1},
+        {"judges": 1},
+        {"bundle": {}},
+        {"contract": None},
+        {"needs": []},
+        {"needs": {"a": []}},
+        {"needs": {"a": {"keys": [], "variables": [1], "programs": []}}},
+        {"needs": {"a": {"keys": [[[], 1]], "variables": [], "programs": []}}},
+    ],
+)
 def test_what_is_not_an_order_is_refused(change: dict[str, object]) -> None:
     """By ValueError, not by a crash later."""
     plain = Plan(request={}, contract="c", code="d", version="1").to_plain()
@@ -82,13 +97,3 @@ def test_differences_are_named() -> None:
     said = "; ".join(plan.differences(other))
     assert "version 2 here, 1 ordered" in said and "`b`" in said and "`a`" not in said and "target" in said
     assert plan.differences(replace(plan, contract="k")) == ["the contract is another one"]
-
-
-def test_what_is_missing_is_named() -> None:
-    """Of a group of variables one is enough."""
-    needs = MachineNeeds(variables=(("A", "B"),)) | MachineNeeds(variables=(("C",),), programs=("claude",))
-    assert needs.missing(lambda name: name == "B", lambda name: False) == [
-        "C is not set",
-        "the program claude is not installed",
-    ]
-    assert needs.missing(lambda name: True, lambda name: True) == []

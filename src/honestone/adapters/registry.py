@@ -178,13 +178,17 @@ def _agent_judge(named: Named) -> Judge:
 def _model_judge(named: Named) -> Judge:
     context = named.context
     entry = context.settings.judges.get(named.spec)
+    model: Model
     try:
         model = _model(named.spec, entry, context, context.judge_timeout, batches=context.batches)
-        return _prompted(named.id, model, context, entry)
-    except CallFailed as failed:
-        from honestone.adapters.judges.unavailable import UnavailableJudge
+    except CallFailed as absent:
+        from honestone.adapters.agent_clis.setup import CliMissing
+        from honestone.adapters.models.absent import AbsentModel
 
-        return UnavailableJudge(named.id, failed.reason)
+        if not isinstance(absent, CliMissing):
+            raise
+        model = AbsentModel(identity=absent.identity, needs=absent.needs, reason=absent.reason)
+    return _prompted(named.id, model, context, entry)
 
 
 def _models(make: Callable[[Named], Made]) -> tuple[RegistryEntry[Made], ...]:

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary, WeakSet
 
 from honestone import __version__
+from honestone.adapters.machine import key_in
+from honestone.core.needs import NO_NEEDS, KeyNeed, MachineNeeds
 from honestone.ports import CallFailed
 
 if TYPE_CHECKING:
@@ -70,10 +72,7 @@ class KeyVariable:
     def read(self) -> tuple[str, str]:
         """The variable's name and the key; two empty texts when none is set and none is needed. Raises CallFailed."""
         for name in self.names:
-            key = os.environ.get(name, "").strip()
-            if key:
-                if not key.isascii() or not key.isprintable() or " " in key:
-                    raise CallFailed(f"{name} holds a character that cannot be part of a key; set it again")
+            if key := key_in(name):
                 return name, key
         if self.names and self.required:
             raise CallFailed(f"{self.words} is not set", missing=True)
@@ -82,6 +81,10 @@ class KeyVariable:
     @property
     def words(self) -> str:
         return " or ".join(self.names)
+
+    @property
+    def needs(self) -> MachineNeeds:
+        return MachineNeeds(keys=(KeyNeed(variables=self.names),)) if self.names and self.required else NO_NEEDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

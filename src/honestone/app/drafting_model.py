@@ -26,19 +26,19 @@ def make_model(workspace: Workspace, name: str, *, what: str, instead: str) -> M
     """The model behind a judge's name, or why it is missing. Raises UsageError for a judge without a model; `what` it
     was to draft and `instead` of naming one are for that message."""
     from honestone.adapters.judges.prompted import PromptedJudge
-    from honestone.adapters.judges.unavailable import UnavailableJudge
+    from honestone.adapters.models.absent import AbsentModel
     from honestone.adapters.registry import AdapterContext, make_judge
 
     judge = make_judge(
         name, AdapterContext(cwd=workspace.folder, settings=workspace.settings, person=workspace.ask_person)
     )
-    if isinstance(judge, UnavailableJudge):
-        return "it is not there: `honestone doctor` says how to get it"
     if type(judge) is not PromptedJudge or name.startswith("agent:"):
         raise UsageError(
             f"the judge `{name}` is not a model, so it cannot draft {what}",
             hint=f"name a model: codex, gemini, claude, PROVIDER:MODEL, cmd:COMMAND or a name from settings; {instead}",
         )
+    if isinstance(judge.model, AbsentModel):
+        return "it is not there: `honestone doctor` says how to get it"
     return judge.model
 
 

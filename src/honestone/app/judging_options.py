@@ -402,14 +402,11 @@ def make_pair_seats(seats: Sequence[Seat]) -> tuple[Seat, ...]:
     """The same seats for comparing two artifacts. Raises UsageError for a judge that cannot be shown two."""
     from honestone.adapters.judges.pairwise import PairJudge
     from honestone.adapters.judges.prompted import PromptedJudge
-    from honestone.adapters.judges.unavailable import UnavailableJudge
 
     made = []
     for seat in seats:
         if type(seat.judge) is PromptedJudge and seat.kind != "agent":
             made.append(replace(seat, judge=PairJudge(seat.judge)))
-        elif isinstance(seat.judge, UnavailableJudge):
-            made.append(seat)
         else:
             raise UsageError(
                 f"the judge `{seat.id}` cannot compare two artifacts: {_WHY_NO_PAIRS.get(seat.kind, _NO_PAIRS)}",

@@ -5,39 +5,17 @@ Pure: what reads files, variables and the store is elsewhere. All of it is plain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from honestone.core.contract import digest_json
 from honestone.core.json_value import Json, JsonObject
+from honestone.core.needs import MachineNeeds
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 CHUNK: Final = 8_000_000
 """Bytes of a file that are kept in one piece."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineNeeds:
-    """What a judge or target must find on its machine: of each group of `variables` one that is set; each of the
-    `programs` on the PATH."""
-
-    variables: tuple[tuple[str, ...], ...] = ()
-    programs: tuple[str, ...] = ()
-
-    def __or__(self, other: MachineNeeds) -> MachineNeeds:
-        return MachineNeeds(
-            variables=tuple(dict.fromkeys((*self.variables, *other.variables))),
-            programs=tuple(dict.fromkeys((*self.programs, *other.programs))),
-        )
-
-    def missing(self, is_set: Callable[[str], bool], is_there: Callable[[str], bool]) -> list[str]:
-        """In words: what is not there."""
-        variables = [f"{' or '.join(group)} is not set" for group in self.variables if not any(map(is_set, group))]
-        return [*variables, *(f"the program {name} is not installed" for name in self.programs if not is_there(name))]
-
-
-NO_NEEDS: Final = MachineNeeds()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +56,7 @@ class Plan:
     """An order. `request` is what `eval SUITE` was asked; `at` its folder, from the folder that travels.
 
     What a runner must find to be the same: `contract`, the identities of the `judges` and of the `target` (digests),
-    the digest of the `code`. `version` is for people. `is_trusted`: a person trusts the settings where the order was made.
+    the digest of the `code`. `needs` say what each of them wants of a machine, by what it is called in words. `version` is for people. `is_trusted`: a person trusts the settings where the order was made.
     """
 
     request: JsonObject
@@ -88,7 +66,7 @@ class Plan:
     at: str = "."
     judges: Mapping[str, str] = field(default_factory=dict)
     target: str | None = None
-    needs: MachineNeeds = NO_NEEDS
+    needs: Mapping[str, MachineNeeds] = field(default_factory=dict)
     bundle: Bundle = field(default_factory=Bundle)
     is_trusted: bool = False
 
@@ -102,8 +80,7 @@ class Plan:
             "target": self.target,
             "code": self.code,
             "version": self.version,
-            "variables": [list(group) for group in self.needs.variables],
-            "programs": list(self.needs.programs),
+            "needs": {who: needs.to_plain() for who, needs in self.needs.items()},
             "bundle": self.bundle.to_plain(),
             "trusted": self.is_trusted,
         }
@@ -113,8 +90,8 @@ class Plan:
         """Raises ValueError for a plan of another format, and for what `to_plain` never gave."""
         if plain.get("plan") != FORMAT:
             raise ValueError(f"it is an order of format {plain.get('plan')}, and this version reads {FORMAT}")
-        judges, request, target = plain.get("judges"), plain.get("request"), plain.get("target")
-        if not isinstance(judges, Mapping) or not isinstance(request, Mapping):
+        judges, request, target, wanted = (plain.get(name) for name in ("judges", "request", "target", "needs"))
+        if not isinstance(judges, Mapping) or not isinstance(request, Mapping) or not isinstance(wanted, Mapping):
             raise ValueError("it is not an order")
         return cls(
             request=request,
@@ -124,10 +101,7 @@ class Plan:
             target=None if target is None else _text(target),
             code=_text(plain.get("code")),
             version=_text(plain.get("version")),
-            needs=MachineNeeds(
-                variables=tuple(tuple(map(_text, _list(group))) for group in _list(plain.get("variables"))),
-                programs=tuple(map(_text, _list(plain.get("programs")))),
-            ),
+            needs={_text(who): MachineNeeds.from_plain(needs) for who, needs in wanted.items()},
             bundle=Bundle.from_plain(plain.get("bundle")),
             is_trusted=plain.get("trusted") is True,
         )

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import IO, Any, ClassVar, Final
 
 from honestone.core.errors import UsageError
+from honestone.core.needs import MachineNeeds
 from honestone.core.secret_names import looks_secret
 from honestone.ports import CallFailed, WorkDone
 from honestone.system.telemetry import telemetry
@@ -581,6 +582,13 @@ class Program:
     @property
     def identity(self) -> dict[str, Any]:
         return describe_command(self.argv, self.cwd)
+
+    @property
+    def needs(self) -> MachineNeeds:
+        """A program with a relative path comes with the suite's files."""
+        name = self.argv[0]
+        is_theirs = "/" not in name or name.startswith(("/", "~"))
+        return MachineNeeds(variables=tuple(self.pass_env), programs=(name,) if is_theirs else ())
 
     async def reply(self, stdin: str) -> Ended:
         """As a judge or a model. Raises CallFailed when it cannot start, takes too long or floods its output."""

@@ -425,11 +425,13 @@ def test_gemini_uses_the_login_in_place(tmp_path: Path, person: Path) -> None:
 
 
 def test_the_default_follows_what_is_found(tmp_path: Path, person: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A named variable means its key; else a login; else a key in the usual variable."""
+    """A named variable means its key; else a login; else a key in the usual variable. It is the same judge in each case."""
     fake = make_fake(tmp_path / "bin", "claude")
 
     def auth(**settings: Any) -> str:
-        return str(AgentCliModel("claude", command=str(fake.path), **settings).identity["auth"])
+        model = AgentCliModel("claude", command=str(fake.path), **settings)
+        assert model.identity["auth"] == ("key" if settings else None)
+        return model.setup.auth
 
     assert auth() == "key"
     monkeypatch.setenv("CLAUDE_CODE_OAUTH_TOKEN", "t")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Kind, Setup
+from honestone.adapters.machine import key_in
 from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed
 from honestone.system import process
@@ -54,10 +55,7 @@ def read_key(cli: AgentCli, setup: Setup) -> str:
     if setup.auth == "login":
         return ""
     for name in setup.key_names:
-        key = os.environ.get(name, "").strip()
-        if key and (not key.isprintable() or not key.isascii() or " " in key):
-            raise CallFailed(f"{name} holds a character that cannot be part of a key; set it again")
-        if key:
+        if key := key_in(name):
             return key
     if not setup.key_names:  # a settings CLI that needs none
         return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -12,7 +12,8 @@ from honestone.adapters.agent_clis.custom import Custom
 from honestone.adapters.agent_clis.detect import find_auth
 from honestone.adapters.agent_clis.driver import locate
 from honestone.core.errors import SettingsError
-from honestone.ports import NothingToClose
+from honestone.core.needs import KeyNeed, MachineNeeds
+from honestone.ports import CallFailed, NothingToClose
 from honestone.system.process import describe_command
 
 
@@ -29,10 +30,19 @@ class CliSettings(TypedDict, total=False):
     timeout: float
 
 
+class CliMissing(CallFailed):
+    """The program of an agent CLI is not installed. `identity` and `needs` are those it would have."""
+
+    def __init__(self, reason: str, *, identity: Mapping[str, Any], needs: MachineNeeds) -> None:
+        super().__init__(reason, missing=True)
+        self.identity = identity
+        self.needs = needs
+
+
 class CliAdapter(NothingToClose):
     """What a model, a worker and a target that are CLIs begin with.
 
-    Raises SettingsError for a setting that is wrong, and CallFailed (`missing`) when the program is not installed.
+    Raises SettingsError for a setting that is wrong, and CliMissing when the program is not installed.
     """
 
     timeout = 300.0
@@ -40,8 +50,12 @@ class CliAdapter(NothingToClose):
 
     def __init__(self, name: str, **settings: Unpack[CliSettings]) -> None:
         self.cli = _cli_of(name, settings)
-        self.setup = _set_up(self.cli, {"timeout": self.timeout, **settings})
-        self.identity = _identity_of(self.cli, self.setup)
+        self.identity = _identity_of(self.cli, settings)
+        self.needs = _needs_of(self.cli, settings)
+        try:
+            self.setup = _set_up(self.cli, {"timeout": self.timeout, **settings})
+        except CallFailed as failed:
+            raise CliMissing(failed.reason, identity=self.identity, needs=self.needs) from None
 
 
 def _cli_of(name: str, settings: CliSettings) -> AgentCli:
@@ -81,11 +95,26 @@ def _set_up(cli: AgentCli, settings: CliSettings) -> Setup:
     )
 
 
-def _identity_of(cli: AgentCli, setup: Setup) -> dict[str, Any]:
-    """The version is left out: these programs update themselves, and we replace the instructions they bring."""
-    identity: dict[str, Any] = {"kind": "agent-cli", "cli": cli.name, "model": setup.model, "auth": setup.auth}
-    if setup.base_url:
-        identity["base_url"] = setup.base_url
+def _declared_auth(cli: AgentCli, settings: CliSettings) -> Auth | None:
+    """What the settings say, whatever is found on this machine."""
+    return settings.get("auth") or ("key" if isinstance(cli, Custom) or settings.get("api_key_env") else None)
+
+
+def _needs_of(cli: AgentCli, settings: CliSettings) -> MachineNeeds:
+    auth, variable, command = _declared_auth(cli, settings), settings.get("api_key_env"), settings.get("command")
+    names = () if auth == "login" else (variable,) if variable else cli.key_names
+    login = cli.name if auth != "key" and cli.package else None
+    keys = (KeyNeed(variables=names, login=login),) if names or login else ()
+    return MachineNeeds(keys=keys, programs=(command if isinstance(command, str) else cli.program,))
+
+
+def _identity_of(cli: AgentCli, settings: CliSettings) -> dict[str, Any]:
+    """The version is left out: these programs update themselves, and we replace the instructions they bring. So is what is
+    found on this machine: a judge is the same one where its key is not set and where it is not installed."""
+    auth, base_url = _declared_auth(cli, settings), settings.get("base_url")
+    identity: dict[str, Any] = {"kind": "agent-cli", "cli": cli.name, "model": settings.get("model"), "auth": auth}
+    if base_url:
+        identity["base_url"] = base_url
     if isinstance(cli, Custom):
         identity |= {"output": cli.output, **describe_command(cli.words, Path.cwd())}
     return identity

@@ -9,11 +9,12 @@ from typing import Any, Final
 from honestone.core.artifact import Version
 from honestone.core.ballot import AskedCriterion, Question
 from honestone.core.images import images_to_send
+from honestone.core.needs import MachineNeeds
 from honestone.core.packing import Budget, pack, room_for_text, too_big, what_to_do
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
 from honestone.core.reading.stops import StoppedReply, stop_of
 from honestone.core.rubric import Item, Key
-from honestone.ports import REASKS, CallFailed, HasCapacity, Image, Model, NeedsKey, Prompt, Reading, Reply, Request
+from honestone.ports import REASKS, CallFailed, HasCapacity, Image, Model, Prompt, Reading, Reply, Request, needs_of
 from honestone.prompts.filling import CANARY, LAYOUT, judge_prompt, load_template, sent_schema
 
 TAMPERED: Final = (
@@ -163,10 +164,9 @@ class PromptedJudge:
     async def close(self) -> None:
         await self.model.close()
 
-    def require_key(self) -> None:
-        """Raises CallFailed where the model's key is missing."""
-        if isinstance(self.model, NeedsKey):
-            self.model.require_key()
+    @property
+    def needs(self) -> MachineNeeds:
+        return needs_of(self.model)
 
 
 def numbered_items(request: Request, question: Question) -> dict[int, Item]:

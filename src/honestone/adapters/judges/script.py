@@ -43,6 +43,7 @@ class ScriptJudge(JsonJudge):
         self.id = id
         self._program = program
         self.identity = {"kind": "script", **program.identity}
+        self.needs = program.needs
 
     async def ask(self, request: Request, question: Question) -> Reply:
         ended = await self._program.reply(request.body)

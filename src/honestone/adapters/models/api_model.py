@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, Protocol
 from honestone.adapters.models.options import Options, merged
 from honestone.adapters.transport import EVENTS, Endpoint, HttpRefused, hold, host_of, let_go
 from honestone.core.errors import SettingsError
+from honestone.core.needs import MachineNeeds
 from honestone.ports import CallFailed, Completion, Image, Prompt, Usage
 
 SCHEMA: Final = "a JSON schema for the reply"
@@ -115,8 +116,9 @@ class ApiModel(ABC):
             body["stream"] = True
         return await hold(self).post(self.endpoint, self.path(), body, model=self.model)
 
-    def require_key(self) -> None:
-        self.endpoint.key.read()
+    @property
+    def needs(self) -> MachineNeeds:
+        return self.endpoint.key.needs
 
     async def close(self) -> None:
         if self.sender is not None:

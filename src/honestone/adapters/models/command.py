@@ -12,6 +12,7 @@ class CommandModel(NothingToClose):
     def __init__(self, program: Program) -> None:
         self._program = program
         self.identity = {"kind": "cmd", **program.identity}
+        self.needs = program.needs
 
     async def complete(self, prompt: Prompt) -> Completion:
         ended = await self._program.reply(prompt.text)

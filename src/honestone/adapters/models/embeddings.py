@@ -13,6 +13,7 @@ from honestone.adapters.models.catalog import find_provider, make_endpoint
 from honestone.adapters.transport import Endpoint, hold, let_go
 from honestone.core.errors import SettingsError
 from honestone.core.json_value import Json, JsonObject
+from honestone.core.needs import MachineNeeds
 from honestone.ports import CallFailed, Usage
 
 MOST_NUMBERS = 100_000
@@ -35,6 +36,10 @@ class HttpEmbedder:
     def identity(self) -> Mapping[str, Any]:
         more = {} if self.dimensions is None else {"dimensions": self.dimensions}
         return {"provider": self.endpoint.provider, "base_url": self.endpoint.base_url, "model": self.model, **more}
+
+    @property
+    def needs(self) -> MachineNeeds:
+        return self.endpoint.key.needs
 
     async def embed(self, text: str) -> tuple[list[float], Usage]:
         is_google = self.endpoint.provider == "google"

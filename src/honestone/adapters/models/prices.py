@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from honestone.adapters.models.batches.options import MOST, PRICE_SHARE
 from honestone.core.errors import SettingsError
-from honestone.ports import Completion, Model, NeedsKey, Prompt, Usage
+from honestone.core.needs import MachineNeeds
+from honestone.ports import Completion, Model, Prompt, Usage, needs_of
 
 CHARS_PER_TOKEN: Final = 4
 _MILLION: Final = 1_000_000
@@ -143,9 +144,9 @@ class PricedModel:
             return completion
         return replace(completion, usage=replace(completion.usage, usd=cost * self._share))
 
-    def require_key(self) -> None:
-        if isinstance(self.model, NeedsKey):
-            self.model.require_key()
+    @property
+    def needs(self) -> MachineNeeds:
+        return needs_of(self.model)
 
     async def close(self) -> None:
         await self.model.close()

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, Final, Unpack
 
 from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
-from honestone.adapters.agent_clis.driver import carry_out, failure, one_line, read_key, require_login, require_sendable
+from honestone.adapters.agent_clis.driver import carry_out, failure, one_line, require_sendable
 from honestone.adapters.agent_clis.setup import CliAdapter, CliSettings
+from honestone.adapters.machine import require
 from honestone.adapters.targets.model import with_artifact
 from honestone.adapters.targets.working_directory import installed
 from honestone.core.errors import SettingsError
@@ -49,13 +50,7 @@ class AgentCliTarget(CliAdapter):
 
     def refuse(self, cases: Sequence[Case]) -> None:
         """Raises SettingsError when a key or login is missing."""
-        try:
-            require_login(self.cli, self.setup)
-            read_key(self.cli, self.setup)
-        except CallFailed as missing:
-            raise SettingsError(
-                f"the target `{self.cli.name}` cannot work here: {missing.reason}", hint="see: honestone doctor"
-            ) from None
+        require(f"the target `{self.cli.name}`", self.needs)
 
     async def run(self, task: Task) -> Output:
         setup = replace(self.setup, timeout=task.timeout or self.setup.timeout)

@@ -28,6 +28,7 @@ class CommandTarget(NothingToClose):
         self._program = program
         self._is_json = output == "json"
         self.identity = {"kind": "cmd", **program.identity, **({"output": "json"} if self._is_json else {})}
+        self.needs = program.needs
 
     def refuse(self, cases: Sequence[Case]) -> None:
         require_program(self._program.argv, self._program.cwd, what="the target")

@@ -14,12 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from honestone.adapters.machine import require
 from honestone.adapters.targets.command import prompt_of
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, as_output
 from honestone.adapters.transport import Answer, Endpoint, hold, key_header, let_go
 from honestone.core.artifact import Version
 from honestone.core.checks import visible
 from honestone.core.errors import SettingsError
+from honestone.core.needs import NO_NEEDS, KeyNeed, MachineNeeds
 from honestone.core.suite.case import Case
 from honestone.ports import CallFailed, Output, Task
 
@@ -46,9 +48,12 @@ class HttpTarget:
     def identity(self) -> Mapping[str, Any]:
         return {"kind": "http", "url": self._endpoint.base_url}
 
+    @property
+    def needs(self) -> MachineNeeds:
+        return NO_NEEDS if self._key_env is None else MachineNeeds(keys=(KeyNeed(variables=(self._key_env,)),))
+
     def refuse(self, cases: Sequence[Case]) -> None:
-        if self._key_env is not None and not self._key():
-            raise SettingsError(f"{self._key_env} is not set", hint=f"export it: the target {self._host} needs it")
+        require(f"the target {self._host}", self.needs)
 
     def _key(self) -> str:
         return os.environ.get(self._key_env or "", "").strip()

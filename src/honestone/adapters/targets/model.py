@@ -12,12 +12,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from honestone.adapters.machine import require
 from honestone.core.artifact import Version
-from honestone.core.errors import SettingsError
+from honestone.core.needs import MachineNeeds
 from honestone.core.skill.skill_file import SKILL_FILE, Skill
 from honestone.core.suite.case import Case, as_prompt
 from honestone.core.suite.trace import Trace
-from honestone.ports import CallFailed, Completion, Model, NeedsKey, Output, Prompt, Task, Usage
+from honestone.ports import CallFailed, Completion, Model, Output, Prompt, Task, Usage, needs_of
 
 INPUT_PLACE: Final = "{{input}}"
 _WAITS: Final = (2.0, 8.0)
@@ -36,16 +37,13 @@ class ModelTarget:
     def identity(self) -> Mapping[str, Any]:
         return {**self._model.identity, "layout": 1}
 
+    @property
+    def needs(self) -> MachineNeeds:
+        return needs_of(self._model)
+
     def refuse(self, cases: Sequence[Case]) -> None:
         """Raises SettingsError when the key is missing. What else is wrong the model says when it is first asked."""
-        try:
-            if isinstance(self._model, NeedsKey):
-                self._model.require_key()
-        except CallFailed as missing:
-            raise SettingsError(
-                f"the target cannot work here: {missing.reason}",
-                hint="export it, or name another --target; see: honestone doctor",
-            ) from None
+        require("the target", self.needs)
 
     async def run(self, task: Task) -> Output:
         timeout = task.timeout or self._timeout

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Final, Unpack
 
 from honestone.adapters.agent_clis.base import AgentCli, CliOutcome, Setup
-from honestone.adapters.agent_clis.driver import carry_out, failure, one_line, read_key, require_login, require_sendable
+from honestone.adapters.agent_clis.driver import carry_out, failure, one_line, require_sendable
 from honestone.adapters.agent_clis.setup import CliAdapter, CliSettings
+from honestone.adapters.machine import require
 from honestone.core.errors import SettingsError
 from honestone.ports import Brief, CallFailed, EagerWorker, WorkDone
 
@@ -31,12 +32,11 @@ class AgentCliWorker(CliAdapter, EagerWorker):
         self.id = id or name
         try:
             super().__init__(name, **settings)
-            require_login(self.cli, self.setup)
-            read_key(self.cli, self.setup)
         except CallFailed as missing:
             raise SettingsError(
                 f"the worker `{self.id}` cannot work here: {missing.reason}", hint="see: honestone doctor"
             ) from None
+        require(f"the worker `{self.id}`", self.needs)
 
     async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
         place = Path(os.path.realpath(place))

@@ -18,6 +18,7 @@ class CommandWorker(EagerWorker):
         self.id = id
         self._program = program
         self.identity = {"kind": "cmd", **program.identity}
+        self.needs = program.needs
 
     async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
         return await self._program.edit(brief.text, place, brief_file)

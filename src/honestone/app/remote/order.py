@@ -25,12 +25,13 @@ from honestone.app.workspace import Workspace
 from honestone.core.contract import digest_json
 from honestone.core.errors import Interrupted, RunCancelled, UsageError
 from honestone.core.events import CasePassedBy
+from honestone.core.needs import NO_NEEDS, MachineNeeds
 from honestone.core.plan import Plan
 from honestone.core.queue import MISSED, SeenRunner
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.record import SuiteRecord
 from honestone.engine.suites import CANCELLED
-from honestone.ports import Observer, Queue, Store
+from honestone.ports import Observer, Queue, Store, needs_of
 from honestone.system.bundles import collect
 from honestone.system.code_digest import code_digest
 from honestone.system.drawing import count
@@ -107,7 +108,15 @@ def described(plan: SuitePlan, asked: OrderedSuite, code: str) -> Plan:
         version=version("honestone"),
         judges={seat.id: digest_json(dict(seat.judge.identity)) for seat in plan.seats},
         target=None if made_by is None else digest_json([dict(made_by.identity), dict(plan.program.digests)]),
+        needs={who: needs for who, needs in _needs(plan) if needs != NO_NEEDS},
     )
+
+
+def _needs(plan: SuitePlan) -> Iterator[tuple[str, MachineNeeds]]:
+    """What each of those that are asked wants of a machine."""
+    yield from ((f"the judge `{seat.id}`", needs_of(seat.judge)) for seat in plan.seats)
+    yield f"the target `{plan.target_name}`", needs_of(plan.target)
+    yield "the embeddings model", needs_of(plan.checker.embedder)
 
 
 def _places(plan: SuitePlan, root: Path) -> Iterator[Path]:

@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+from honestone.adapters.machine import ThisMachine
 from honestone.adapters.registry import open_queue
 from honestone.app.judging_options import make_panel
 from honestone.app.remote.order import code_here, described
@@ -31,7 +32,7 @@ from honestone.engine.paid_calls import give_back, reserve_in
 from honestone.engine.runner import Heart, RunnerLoop, RunRefused
 from honestone.engine.suites import CANCELLED
 from honestone.formats.settings import find_settings
-from honestone.ports import CallFailed, NeedsKey, Observer, Output, Store
+from honestone.ports import Observer, Output, Store
 from honestone.system.bundles import lay_out
 from honestone.system.private import private_folder
 
@@ -135,9 +136,9 @@ class Sessions:
             if order.code != self._code:
                 here = version("honestone")
                 raise RunRefused(f"its code is another one (version {here} here, {order.version} there)", _SAME_CODE)
+            _require(order)
             asked = OrderedSuite.from_plain(order.request)
             plan = plan_suite(self._workspace(order, store), asked.request(), self.observer)
-            _require_keys(plan)
             if found := order.differences(described(plan, asked, self._code)):
                 raise RunRefused("; ".join(found), _SAME_MACHINE)
             if plan.identity(plan.subject, plan.chosen) != store.find_run(run).identity:
@@ -165,15 +166,16 @@ class Sessions:
         return replace(self.workspace, folder=folder, named=folder, settings=settings)
 
 
-def _require_keys(plan: SuitePlan) -> None:
-    """Raises RunRefused where the key of a judge is not in the environment."""
-    for seat in plan.seats:
-        if isinstance(seat.judge, NeedsKey):
-            try:
-                seat.judge.require_key()
-            except CallFailed as missing:
-                remedy = missing.hint or "start the runner with it in its environment"
-                raise RunRefused(f"the judge `{seat.id}` cannot be asked here: {missing.reason}", remedy) from None
+def _require(order: Plan) -> None:
+    """Raises RunRefused where this machine does not have what the judges and the target of an order need."""
+    machine = ThisMachine()
+    found = [(who, one) for who, needs in order.needs.items() for one in needs.missing(machine)]
+    if found:
+        remedies = dict.fromkeys(one.remedy for _, one in found)
+        raise RunRefused(
+            "; ".join(f"{who} cannot work here: {one.what}" for who, one in found),
+            f"{' and '.join(remedies)}, then start the runner again",
+        )
 
 
 @dataclass(kw_only=True)

@@ -1,0 +1,132 @@
+"""What judges, models and targets want of the machine that asks them: variables, programs and logins, by name.
+
+Pure: what a machine has is said by a `Machine`. No value of a variable is held here, so needs can be put on record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from honestone.core.json_value import Json
+
+
+class Machine(Protocol):
+    """What can be asked of a machine without a call."""
+
+    def key_problem(self, variable: str) -> str | None:
+        """Why the variable holds no key that can be sent; None where it does, "" where it is not set."""
+        ...
+
+    def is_set(self, variable: str) -> bool: ...
+
+    def has_program(self, name: str) -> bool:
+        """By its path where there is a slash in it, else on the PATH that programs get."""
+        ...
+
+    def sign_in_for(self, cli: str) -> str | None:
+        """What to type to log in with an agent CLI; None where this person is logged in."""
+        ...
+
+
+class Missing(NamedTuple):
+    """What a machine does not have, in words, and what a person can do about it."""
+
+    what: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyNeed:
+    """A way in, of which one is enough: the first of these variables that is set, or the login of an agent CLI."""
+
+    variables: tuple[str, ...] = ()
+    login: str | None = None
+
+    def missing(self, machine: Machine) -> Missing | None:
+        for name in self.variables:
+            problem = machine.key_problem(name)
+            if problem is None:
+                return None
+            if problem:
+                return Missing(problem, f"export {name}=... again")
+        sign_in = None if self.login is None else machine.sign_in_for(self.login)
+        if self.login is not None and sign_in is None:
+            return None
+        named = [f"{' or '.join(self.variables)} is not set"] if self.variables else []
+        login = [] if self.login is None else [f"{self.login} is not logged in"]
+        ways = [f"export {self.variables[0]}=..."] if self.variables else []
+        ways += [] if sign_in is None else [f"log in with `{sign_in}`"]
+        return Missing(", and ".join([*named, *login]), " or ".join(ways)) if ways else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineNeeds:
+    """What one judge, model or target must find. `variables` are those that its programs are given by name; `programs` are
+    names on the PATH or paths."""
+
+    keys: tuple[KeyNeed, ...] = ()
+    variables: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+
+    def __or__(self, other: MachineNeeds) -> MachineNeeds:
+        return MachineNeeds(
+            keys=tuple(dict.fromkeys((*self.keys, *other.keys))),
+            variables=tuple(dict.fromkeys((*self.variables, *other.variables))),
+            programs=tuple(dict.fromkeys((*self.programs, *other.programs))),
+        )
+
+    def missing(self, machine: Machine) -> list[Missing]:
+        """What is not there, programs first: without them a key does not help."""
+        return list(self._missing(machine))
+
+    def _missing(self, machine: Machine) -> Iterator[Missing]:
+        for name in self.programs:
+            if not machine.has_program(name):
+                yield Missing(f"the program {name} is not installed", f"install {name}")
+        yield from filter(None, (key.missing(machine) for key in self.keys))
+        for name in self.variables:
+            if not machine.is_set(name):
+                yield Missing(f"{name} is not set", f"export {name}=...")
+
+    def to_plain(self) -> Mapping[str, Json]:
+        return {
+            "keys": [[list(key.variables), key.login] for key in self.keys],
+            "variables": list(self.variables),
+            "programs": list(self.programs),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: object) -> MachineNeeds:
+        """Raises ValueError for what `to_plain` never gave."""
+        if not isinstance(plain, Mapping):
+            raise ValueError("needs were expected in an order")
+        return cls(
+            keys=tuple(map(_key, _listed(plain.get("keys")))),
+            variables=_names(plain.get("variables")),
+            programs=_names(plain.get("programs")),
+        )
+
+
+NO_NEEDS: Final = MachineNeeds()
+
+
+def _key(plain: object) -> KeyNeed:
+    variables, login = _listed(plain)
+    if login is not None and not isinstance(login, str):
+        raise ValueError("the login of a key must be a name")
+    return KeyNeed(variables=_names(variables), login=login)
+
+
+def _names(plain: object) -> tuple[str, ...]:
+    names = tuple(one for one in _listed(plain) if isinstance(one, str))
+    if len(names) != len(_listed(plain)):
+        raise ValueError("names were expected in an order")
+    return names
+
+
+def _listed(plain: object) -> Sequence[object]:
+    if not isinstance(plain, list | tuple):
+        raise ValueError("a list was expected in an order")
+    return plain
