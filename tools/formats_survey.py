@@ -1,8 +1,9 @@
 """How many files of other tools load: as they are, and with --accept-loss. `make formats-survey FOLDER=...`
 
 FOLDER has a folder for each repository, named OWNER+NAME. A file belongs to a tool by its name and a few words in it,
-never by what honestone makes of it; equal files count once. A digest of its path puts each file in one of two halves:
-readers are changed while looking at the half "tuned", and the figures that count are those of the half "measured".
+never by what honestone makes of it; equal files count once. A digest of its path (or of its repository's name, where
+`by_repository` is set) puts each file in one of two halves: readers are changed
+while looking at the half "tuned", and the figures that count are those of the half "measured".
 
     python tools/formats_survey.py FOLDER             writes bench/formats-survey.json, from which `make docs` makes
                                                       the table of docs/reference/formats.md, and the sentence of README.md
@@ -38,7 +39,7 @@ HEAD: Final = 20_000
 class Tool:
     """Which files are a tool's. `goal` is the share of them (0-1) that is to load as it is; `in_repository`: a word that
     some Python file of the repository has. `most_of_one`: how many files of one repository count, as those of one author
-    are alike."""
+    are alike. `by_repository`: all files of a repository are in one half, for the same reason."""
 
     name: str
     path: str
@@ -48,6 +49,7 @@ class Tool:
     in_repository: str = ""
     without: str = "^$a"
     most_of_one: int = 1_000
+    by_repository: bool = False
     is_rubric: bool = False
 
 
@@ -63,6 +65,8 @@ TOOLS: Final = (
         without=_RED_TEAM_ONLY,
         goal=0.70,
         dialects="promptfoo",
+        most_of_one=10,
+        by_repository=True,
     ),
     Tool(
         name="promptfoo's own examples",
@@ -130,7 +134,9 @@ class Found:
 
     @property
     def half(self) -> str:
-        return "tuned" if hashlib.sha256(self.name.encode("utf-8", "surrogateescape")).digest()[0] % 2 else "measured"
+        by_repository = next(tool.by_repository for tool in TOOLS if tool.name == self.tool)
+        decides = self.root.name if by_repository else self.name
+        return "tuned" if hashlib.sha256(decides.encode("utf-8", "surrogateescape")).digest()[0] % 2 else "measured"
 
 
 @dataclass(slots=True)

@@ -621,3 +621,44 @@ def test_an_unknown_kind_of_assertion_does_not_hide_whose_file_it_is(tmp_path: P
     document = put(tmp_path, text)
     assert recognise(document) is READERS[0]
     assert "unknown assertion `b-eval`" in lost(suite_of(READERS[0], document))[0]
+
+
+def test_keys_that_promptfoo_does_not_read_either_are_notes(tmp_path: Path) -> None:
+    """They change nothing there, so nothing is lost; the note names them. Another unknown key is still a loss."""
+    text = """
+prompts:
+  - {id: 'say {{q}}', label: p, config: {temperature: 0}, vars: {q: x}, file: p.txt}
+providers: [echo]
+envPath: .env
+passRateThreshold: 0.8
+tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]
+"""
+    source = suite_of(READERS[0], put(tmp_path, text))
+    assert not lost(source) and source.suite.cases[0].input == "say a"
+    said = " ".join(source.notes)
+    assert all(f"`{key}`" in said for key in ("envPath", "passRateThreshold", "config", "file", "vars"))
+    assert "--min-pass-rate" in said
+    (loss,) = lost(suite_of(READERS[0], put(tmp_path, text + "outputz: x\n")))
+    assert "unknown key `outputz`" in loss
+
+
+def test_a_value_that_promptfoo_refuses_when_it_runs_is_a_loss(tmp_path: Path) -> None:
+    """The config loads there and fails each test, so with --accept-loss it loads here; `is-json` of nothing asks for JSON."""
+    text = """
+prompts: ['{{q}}']
+providers: [echo]
+tests:
+  - vars: {q: a}
+    assert:
+      - {type: contains, value: [a, b]}
+      - {type: similar, value: ''}
+      - {type: contains-any, value: {a: b}}
+      - {type: is-json, value: false}
+"""
+    source = suite_of(READERS[0], put(tmp_path, text))
+    assert [c.requirement for c in source.suite.cases[0].rubric.criteria] == ["is JSON"]
+    assert [loss.partition(" ")[2] for loss in lost(source)] == [
+        "`contains` takes a text, not a list",
+        "`similar` takes a text, not ''",
+        "`contains-any` takes a list of texts, not a mapping",
+    ]

@@ -101,6 +101,11 @@ class Assertion:
     def loss(self, message: str, hint: str | None = None) -> None:
         self.at.loss(message, hint=hint)
 
+    def refused(self, message: str) -> None:
+        """A value of a kind that promptfoo itself refuses, but only when it makes the assertion: the file loads there."""
+        hint = "promptfoo fails each test that has it: correct it; --accept-loss leaves it out"
+        self.at.loss(f"`{self.type}` {message}", "value", hint)
+
     def variable(self, name: str) -> str | None:
         """A variable of the test that is a text, filled in."""
         known = self.scope.case.get("vars")
@@ -146,7 +151,7 @@ class Assertion:
         if "value" not in self.at:
             self.problem("needs a `value`", "give it a text: value: ...")
         elif value is not None:
-            self.problem(f"takes a text, not {shown(value)}")
+            self.refused(f"takes a text, not {shown(value)}")
         return None
 
     def check(self, kind: str, value: Any, **options: Any) -> Criterion | None:
@@ -184,7 +189,7 @@ def _several_texts(a: Assertion) -> Criterion | None:
     if isinstance(value, str):
         value = _comma_separated(value)
     if not isinstance(value, list) or not value:
-        a.problem(f"takes a list of texts, not {shown(value)}")
+        (a.problem if value is None else a.refused)(f"takes a list of texts, not {shown(value)}")
         return None
     return a.check(a.type, [as_text(v) for v in value])
 
@@ -227,7 +232,7 @@ def _equals(a: Assertion) -> Criterion | None:
 
 
 def _is_json(a: Assertion) -> Criterion | None:
-    if "value" not in a.at:
+    if not a.at.raw("value"):  # promptfoo looks for no schema where the value is false or empty
         return a.check("is-json", True)
     schema = schema_of(a)
     return None if schema is None else a.check("json-schema", schema)
