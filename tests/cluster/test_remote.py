@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from tests.cli.desk import HONESTONE, Desk
 
+from .server import Server
+
 SUITE = "suite: 1\ntitle: Fruit\ncases:\n" + "".join(
     f"  - {{id: c{n}, input: {'an apple' if n % 3 else 'a stone'} {n}, checks: [{{contains: [apple]}}, {{command: test -s note.txt}}],"
     " workspace: {copy: fixture}}\n"
@@ -232,3 +234,42 @@ def test_a_heartbeat_that_is_none(project: Desk, given: str) -> None:
     project.extra = {**project.extra, "HONESTONE_HEARTBEAT": given}
     tried = project.run("runners")
     assert tried.code == 2 and "HONESTONE_HEARTBEAT" in tried.err
+
+
+def test_a_case_that_is_another_one_here_is_refused_when_it_is_taken(
+    project: Desk, runners: Runners, url: str, server: Server
+) -> None:
+    """A runner reads a case of the store, not the suite. One whose contract is another here is given back, and nothing is spent."""
+    watching = ordered(project)
+    until(lambda: listed(project))
+    server.sql(
+        "update honestone.cases set data = convert_to(replace(convert_from(data, 'UTF8'), 'an apple 4', 'a pear 4'), 'UTF8')",
+        url.rpartition("/")[2],
+    )
+    runners.start("--concurrency", "1")
+    until(lambda: "refuses run" in project.run("runners").out)
+    (run,) = listed(project)
+    assert "case `c4` are not the same here" in project.run("runners").out
+    assert project.run("run", "cancel", str(run["id"])).code == 0
+    _, err = watching.communicate(timeout=60)
+    assert watching.returncode == 130 and "case `c4`" in err
+    shown = json.loads(project.run("show", str(run["id"]), "--json").out)
+    assert {case["id"]: case["status"] for case in shown["cases"]}["c4"] == "skipped"
+
+
+def test_a_runner_reads_no_case_that_it_does_not_take(
+    project: Desk, runners: Runners, url: str, server: Server
+) -> None:
+    """The rows of all cases but one are damaged: the runner that takes that one does not notice."""
+    watching = ordered(project)
+    until(lambda: listed(project))
+    watching.kill()  # else it puts into the queue again what is missing there
+    watching.communicate()
+    name = url.rpartition("/")[2]
+    server.sql("update honestone.cases set data = 'damaged' where id <> 'c1'", name)
+    server.sql("delete from honestone.procrastinate_jobs where args ->> 'case' <> 'c1'", name)
+    drained = runners.start("--drain")
+    _, err = drained.communicate(timeout=60)
+    assert drained.returncode == 0, err
+    judged = "select count(*) from honestone.events where convert_from(data, 'UTF8') like '%\"attempted\"%'"
+    assert server.sql(judged, name) == "1"

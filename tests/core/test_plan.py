@@ -37,7 +37,9 @@ PLANS = st.builds(
     version=WORDS,
     at=WORDS,
     judges=st.dictionaries(WORDS, WORDS, max_size=3),
+    head=st.dictionaries(WORDS, WORDS | st.lists(WORDS), max_size=3),
     target=st.none() | WORDS,
+    artifact=st.none() | WORDS,
     needs=st.dictionaries(WORDS, NEEDS, max_size=3),
     bundle=st.lists(FILES, max_size=4, unique_by=lambda one: one.path).map(
         lambda files: Bundle(files=tuple(sorted(files, key=lambda one: one.path)))
@@ -97,3 +99,4 @@ def test_differences_are_named() -> None:
     said = "; ".join(plan.differences(other))
     assert "version 2 here, 1 ordered" in said and "`b`" in said and "`a`" not in said and "target" in said
     assert plan.differences(replace(plan, contract="k")) == ["the contract is another one"]
+    assert plan.differences(replace(plan, artifact="v")) == ["the artifact is another one"]

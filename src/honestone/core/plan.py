@@ -53,19 +53,23 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """An order. `request` is what `eval SUITE` was asked; `at` its folder, from the folder that travels.
+    """An order. `request` is what `eval SUITE` was asked, `head` what its suite says besides its cases, which are rows of the
+    store; `at` is its folder, from the folder that travels.
 
-    What a runner must find to be the same: `contract`, the identities of the `judges` and of the `target` (digests),
-    the digest of the `code`. `needs` say what each of them wants of a machine, by what it is called in words. `version` is for people. `is_trusted`: a person trusts the settings where the order was made.
+    What a runner must find to be the same: `contract`, the identities of the `judges`, of the `target` and of the `artifact`
+    (digests), the digest of the `code`. `needs` say what each of them wants of a machine, by what it is called in words. `version`
+    is for people. `is_trusted`: a person trusts the settings where the order was made.
     """
 
     request: JsonObject
     contract: str
     code: str
     version: str
+    head: JsonObject = field(default_factory=dict)
     at: str = "."
     judges: Mapping[str, str] = field(default_factory=dict)
     target: str | None = None
+    artifact: str | None = None
     needs: Mapping[str, MachineNeeds] = field(default_factory=dict)
     bundle: Bundle = field(default_factory=Bundle)
     is_trusted: bool = False
@@ -74,10 +78,12 @@ class Plan:
         return {
             "plan": FORMAT,
             "request": self.request,
+            "head": self.head,
             "at": self.at,
             "contract": self.contract,
             "judges": dict(self.judges),
             "target": self.target,
+            "artifact": self.artifact,
             "code": self.code,
             "version": self.version,
             "needs": {who: needs.to_plain() for who, needs in self.needs.items()},
@@ -90,15 +96,19 @@ class Plan:
         """Raises ValueError for a plan of another format, and for what `to_plain` never gave."""
         if plain.get("plan") != FORMAT:
             raise ValueError(f"it is an order of format {plain.get('plan')}, and this version reads {FORMAT}")
-        judges, request, target, wanted = (plain.get(name) for name in ("judges", "request", "target", "needs"))
-        if not isinstance(judges, Mapping) or not isinstance(request, Mapping) or not isinstance(wanted, Mapping):
+        judges, request, head, wanted = (plain.get(name) for name in ("judges", "request", "head", "needs"))
+        if not isinstance(judges, Mapping) or not isinstance(request, Mapping):
+            raise ValueError("it is not an order")
+        if not isinstance(head, Mapping) or not isinstance(wanted, Mapping):
             raise ValueError("it is not an order")
         return cls(
             request=request,
+            head=head,
             at=_text(plain.get("at")),
             contract=_text(plain.get("contract")),
             judges={_text(name): _text(digest) for name, digest in judges.items()},
-            target=None if target is None else _text(target),
+            target=_text_or_none(plain.get("target")),
+            artifact=_text_or_none(plain.get("artifact")),
             code=_text(plain.get("code")),
             version=_text(plain.get("version")),
             needs={_text(who): MachineNeeds.from_plain(needs) for who, needs in wanted.items()},
@@ -114,6 +124,8 @@ class Plan:
         found += [f"the judge `{name}` is another one" for name in _changed(self.judges, other.judges)]
         if other.target != self.target:
             found.append("the target is another one")
+        if other.artifact != self.artifact:
+            found.append("the artifact is another one")
         if other.contract != self.contract and not found:
             found.append("the contract is another one")
         return found
@@ -142,3 +154,7 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("a text was expected in an order")
     return value
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else _text(value)

@@ -36,7 +36,8 @@ class RunSession(Protocol):
     """A run that was accepted."""
 
     async def work(self, case: QueuedCase) -> None:
-        """Until the case is on record. An exception is an error of honestone or of this machine, not of the case."""
+        """Until the case is on record. Raises RunRefused where it is not what was ordered, before anything is spent; another
+        exception is an error of honestone or of this machine, not of the case."""
         ...
 
     async def give_up(self, case: QueuedCase, reason: str) -> None:
@@ -138,7 +139,7 @@ class RunnerLoop:
     @property
     def has_refused_all(self) -> bool:
         """Whether there were runs, and it refused each."""
-        return bool(self._refused) and not self._sessions
+        return bool(self._refused) and not self._sessions.keys() - self._refused.keys()
 
     def stop(self) -> None:
         """It takes no more, and finishes what it has in hand. From the event loop."""
@@ -169,17 +170,21 @@ class RunnerLoop:
                 self._sessions[run] = await self.accept(run)
                 self.say(f"takes cases of run {run}")
             except RunRefused as refused:
-                self._refused[run] = RefusedRun(run=run, reason=refused.reason, remedy=refused.remedy)
-                remedy = f"; {refused.remedy}" if refused.remedy else ""
-                self.say(f"refused run {run}: {refused.reason}{remedy}")
+                self._refuse(run, refused)
         for case in self.heart.take_lost():
-            if case.run in self._sessions:
+            if case.run in self._sessions and case.run not in self._refused:
                 await self._give_up(case, f"its runner ended {case.tries + 1} times while it worked on it")
         self._say_card()
 
+    def _refuse(self, run: str, refused: RunRefused) -> None:
+        if run not in self._refused:
+            self._refused[run] = RefusedRun(run=run, reason=refused.reason, remedy=refused.remedy)
+            remedy = f"; {refused.remedy}" if refused.remedy else ""
+            self.say(f"refused run {run}: {refused.reason}{remedy}")
+
     @property
     def _taken(self) -> Sequence[str]:
-        return [run for run in self._open if run in self._sessions]
+        return [run for run in self._open if run in self._sessions and run not in self._refused]
 
     async def _fill(self) -> bool:
         """Takes cases until its hands are full; whether it took one."""
@@ -199,6 +204,10 @@ class RunnerLoop:
             await self._sessions[case.run].work(case)
         except (StoreAway, asyncio.CancelledError):
             raise
+        except RunRefused as refused:  # it was accepted, but this case is another one here
+            self._refuse(case.run, refused)
+            await self._call(lambda: self.queue.give_back(case, self.heart.number))
+            return
         except Exception as error:  # a fault of ours or of this machine: perhaps another one can do it
             why = f"{type(error).__name__}: {error}".rstrip(": ")
             self.say(f"case `{case.case}` of run {case.run} ended in an error: {why}")

@@ -14,7 +14,7 @@ from typing import Final
 
 from honestone.core.errors import FileError, StoreError
 from honestone.core.plan import CHUNK, Bundle, BundleFile
-from honestone.system.files import NEVER_PART, printable, write_atomically
+from honestone.system.files import NEVER_PART, printable
 
 _KEY_ENDINGS: Final = (".pem", ".key", ".p12", ".pfx", ".keystore")
 _KEY_NAMES: Final = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", ".pgpass")
@@ -101,7 +101,9 @@ def lay_out(bundle: Bundle, read: Callable[[str], bytes | None], folder: Path) -
     for one in bundle.files:
         place = folder / one.path
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomically(place, b"".join(_checked(digest, read, one.path) for digest in one.chunks))
+        with place.open("wb") as file:  # not at once: a file may be larger than what should be in memory
+            for digest in one.chunks:
+                file.write(_checked(digest, read, one.path))
         place.chmod(0o700 if one.executable else 0o600)
 
 

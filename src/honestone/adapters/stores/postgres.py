@@ -330,12 +330,13 @@ class PostgresStore:
             yield self._read(run, number, data)
 
     def _pages(self, query: bytes, run: str, after: int) -> Iterator[tuple[int, bytes]]:
+        limit = 1  # the first one alone is what is often wanted
         while True:
-            page = self._rows(query, (run, after, _PAGE))
+            page = self._rows(query, (run, after, limit))
             yield from page
-            if len(page) < _PAGE:
+            if len(page) < limit:
                 return
-            after = page[-1][0]
+            after, limit = page[-1][0], _PAGE
 
     def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:
         of_case: dict[str, list[int]] = {}

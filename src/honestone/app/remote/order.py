@@ -18,7 +18,7 @@ import honestone
 from honestone.adapters.registry import open_queue
 from honestone.app.known_noise import noise_of_cases
 from honestone.app.loop import run_interruptibly
-from honestone.app.remote.request import OrderedSuite, ordered
+from honestone.app.remote.request import OrderedHead, OrderedSuite, ordered
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, suite_cost
 from honestone.app.suites.run import SideRun, SuiteResult, log_of
 from honestone.app.workspace import Workspace
@@ -87,6 +87,7 @@ def make_order(plan: SuitePlan, asked: OrderedSuite, root: Path, store: Store) -
     """What a runner is told, with the files of the suite in the store. Raises FileError for a file that cannot travel."""
     return replace(
         described(plan, asked, code_here()),
+        head=OrderedHead.of(plan).to_plain(),
         at=os.path.relpath(plan.workspace.folder, root),
         bundle=collect(root, dict.fromkeys(_places(plan, root)), store.keep_blobs),
         is_trusted=plan.workspace.trusts_settings,
@@ -100,7 +101,7 @@ def code_here() -> str:
 
 def described(plan: SuitePlan, asked: OrderedSuite, code: str) -> Plan:
     """What must be the same here and there, as it is on this machine; `code` is its `code_here`."""
-    made_by = plan.target
+    made_by, artifact = plan.target, plan.subject.version
     return Plan(
         request=asked.to_plain(),
         contract=plan.contract.id,
@@ -108,6 +109,7 @@ def described(plan: SuitePlan, asked: OrderedSuite, code: str) -> Plan:
         version=version("honestone"),
         judges={seat.id: digest_json(dict(seat.judge.identity)) for seat in plan.seats},
         target=None if made_by is None else digest_json([dict(made_by.identity), dict(plan.program.digests)]),
+        artifact=None if artifact is None else artifact.digest,
         needs={who: needs for who, needs in _needs(plan) if needs != NO_NEEDS},
     )
 

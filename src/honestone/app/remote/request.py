@@ -11,10 +11,13 @@ from typing import Final
 import msgspec
 
 from honestone.app.judging_options import JudgingKeywords, JudgingOptions
-from honestone.app.suites.plan import CaseChoice, SuiteRequest
+from honestone.app.suites.plan import CaseChoice, SuitePlan, SuiteRequest
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.json_value import JsonObject
+from honestone.core.rubric import Rubric
+from honestone.core.suite.case import Case, Suite, TargetSpec
+from honestone.formats.source import SuiteSource
 
 
 class OrderedJudging(JudgingKeywords, total=False):
@@ -69,6 +72,65 @@ class OrderedSuite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             min_pass_rate=None if self.min_pass_rate is None else Fraction(self.min_pass_rate),
             accept_loss=self.accept_loss,
         )
+
+
+class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a suite says besides its cases. Paths are from the folder that the order was made in; `files` are those that the
+    suite was read from. `unused`: keys of rubrics that only cases have which are skipped."""
+
+    dialect: str
+    base: str
+    title: str = ""
+    files: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
+    targets: tuple[TargetSpec, ...] = ()
+    concurrency: int | None = None
+    unused: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, plan: SuitePlan) -> OrderedHead:
+        source, keys = plan.source, plan.rubric_keys
+        used = {keys[case.id] for case in plan.chosen if not case.skip}
+        return cls(
+            dialect=source.dialect,
+            base=_from(plan.workspace, source.base),
+            title=source.suite.title,
+            files=tuple(sorted(_from(plan.workspace, file) for file in source.files)),
+            artifacts=source.suite.artifacts,
+            targets=source.suite.targets,
+            concurrency=source.suite.concurrency,
+            unused=tuple(sorted({keys[case.id] for case in plan.chosen} - used)),
+        )
+
+    def to_plain(self) -> JsonObject:
+        plain: JsonObject = msgspec.to_builtins(self)
+        return plain
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, object]) -> OrderedHead:
+        """Raises ValueError for what `to_plain` never gave."""
+        return msgspec.convert(plain, cls)
+
+    def source(self, folder: Path, rubrics: Mapping[str, Rubric]) -> SuiteSource:
+        """The suite below `folder`, with one case in the place of all that share a rubric: a runner reads a case when it takes
+        it. `rubrics` are those of the run, by key."""
+        first, *more = self.artifacts or (None,)
+        target, *targets = self.targets or (TargetSpec(),)
+        cases = [
+            Case(id=key, rubric=one, skip="no case is run" if key in self.unused else None)
+            for key, one in rubrics.items()
+        ]
+        suite = Suite(
+            cases=tuple(cases),
+            title=self.title,
+            artifact=first,
+            more_artifacts=tuple(one for one in more if one is not None),
+            target=target,
+            more_targets=tuple(targets),
+            concurrency=self.concurrency,
+        )
+        files = tuple(folder / file for file in self.files)
+        return SuiteSource(suite=suite, dialect=self.dialect, base=folder / self.base, files=files)
 
 
 _JUDGING: Final = tuple(OrderedJudging.__annotations__)

@@ -6,26 +6,27 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Final, overload
 
 from honestone.adapters.machine import ThisMachine
 from honestone.adapters.registry import open_queue
 from honestone.app.judging_options import make_panel
 from honestone.app.remote.order import code_here, described
-from honestone.app.remote.request import OrderedSuite
+from honestone.app.remote.request import OrderedHead, OrderedSuite
 from honestone.app.suites.cases import case_work
-from honestone.app.suites.plan import SuitePlan, plan_suite
+from honestone.app.suites.plan import CaseChoice, SuitePlan, plan_suite
 from honestone.app.workspace import Workspace, this_person
-from honestone.core.errors import HonestoneError, NoStoreError
-from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced, SuiteStarted
+from honestone.core.errors import FileError, HonestoneError, NoStoreError
+from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced, RecordedCase, SuiteStarted
 from honestone.core.plan import Plan
 from honestone.core.queue import QueuedCase, RunnerCard, SeenRunner
 from honestone.core.scorecard import Rule, Scorer
+from honestone.core.suite.case import Case
 from honestone.core.suite.record import CaseRecord
 from honestone.engine.cases import CaseWork, produced_event
 from honestone.engine.paid_calls import give_back, reserve_in
@@ -138,11 +139,16 @@ class Sessions:
                 raise RunRefused(f"its code is another one (version {here} here, {order.version} there)", _SAME_CODE)
             _require(order)
             asked = OrderedSuite.from_plain(order.request)
-            plan = plan_suite(self._workspace(order, store), asked.request(), self.observer)
+            started, workspace = started_of(store, run), self._workspace(order, store)
+            source = OrderedHead.from_plain(order.head).source(workspace.folder, started.rubrics)
+            request = replace(asked.request(), source=source, choice=CaseChoice(), is_ordered=True)
+            plan = plan_suite(workspace, request, self.observer)
             if found := order.differences(described(plan, asked, self._code)):
                 raise RunRefused("; ".join(found), _SAME_MACHINE)
-            if plan.identity(plan.subject, plan.chosen) != store.find_run(run).identity:
-                raise RunRefused("its cases, files or checks are not the same here", _SAME_MACHINE)
+            if plan.rubrics.keys() != started.rubrics.keys():
+                raise RunRefused("its rubrics are not the same here", _SAME_MACHINE)
+            if plan.target is not None:
+                plan.target.refuse(CasesOfRun(started))
             return plan
 
     def _order(self, run: str, store: Store) -> Plan:
@@ -178,37 +184,75 @@ def _require(order: Plan) -> None:
         )
 
 
+def started_of(store: Store, run: str) -> SuiteStarted:
+    started = next(store.iter_events(run))
+    assert isinstance(started, SuiteStarted)
+    return started
+
+
+class CasesOfRun(Sequence[Case]):
+    """The cases of a run, each read from the store when it is asked for. Most targets ask for none."""
+
+    def __init__(self, started: SuiteStarted) -> None:
+        self._started = started
+
+    def __len__(self) -> int:
+        return len(self._started.cases)
+
+    def __iter__(self) -> Iterator[Case]:
+        return map(self._case, self._started.cases)
+
+    @overload
+    def __getitem__(self, index: int) -> Case: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Case]: ...
+    def __getitem__(self, index: int | slice) -> Case | Sequence[Case]:
+        found = self._started.cases[index]
+        return self._case(found) if isinstance(found, RecordedCase) else tuple(map(self._case, found))
+
+    def _case(self, kept: RecordedCase) -> Case:
+        return kept.case(self._started.rubrics[kept.rubric])
+
+
 @dataclass(kw_only=True)
 class SuiteSession:
-    """A run that was accepted. A case is read from the store when it is taken, with what is on record of it."""
+    """A run that was accepted. A case is read from the store when it is taken, with what is on record of it, and refused where
+    its contract is another one here. `_asked` and `_open` are of the cases in hand."""
 
     run: str
     plan: SuitePlan
     store: Store
-    started: SuiteStarted
+    rule: Rule
     work_on: CaseWork
-    _open: dict[str, CaseRecord] = field(default_factory=dict)
+    _asked: dict[str, str]
+    _open: dict[str, CaseRecord]
+    _scorers: dict[str, Scorer] = field(default_factory=dict)
+    _folders: dict[Path, str] = field(default_factory=dict)
 
     @classmethod
     def open(cls, run: str, plan: SuitePlan, store: Store, observer: Observer, at_a_time: int) -> SuiteSession:
-        started = next(store.iter_events(run))
-        assert isinstance(started, SuiteStarted)
-        meter = plan.meter(plan.judge_calls(plan.chosen))
+        started = started_of(store, run)
+        meter = plan.judging.meter(plan.workspace.settings, calls=started.limits.get("calls") or 0)
         reserve_in(store, run, meter, at_a_time=at_a_time, from_start=True)
         panel = make_panel(plan.seats, store, meter, plan.judging)
-        records: dict[str, CaseRecord] = {}
+        records, asked = dict[str, CaseRecord](), dict[str, str]()
 
         def add(event: Event) -> None:
             if isinstance(event, OutputProduced | AttemptJudged | CasePassedBy):
                 records[event.case].add(event)
 
-        work_on = case_work(plan, store, meter, observer, run=run, subject=plan.subject, panel=panel, add=add)
-        return cls(run=run, plan=plan, store=store, started=started, work_on=work_on, _open=records)
+        work_on = case_work(
+            plan, store, meter, observer, run=run, subject=plan.subject, panel=panel, add=add, asked=asked
+        )
+        return cls(
+            run=run, plan=plan, store=store, rule=Rule(started.rule), work_on=work_on, _asked=asked, _open=records
+        )
 
     async def work(self, case: QueuedCase) -> None:
         """Every attempt at the case that is not on record, one after the other."""
         record = self._record(case.case)
         try:
+            self._require_same(record)
             for number in range(1, record.case.attempts + 1):
                 if record.is_complete or record.passed_by is not None or self.store.result_of(self.run) == CANCELLED:
                     return
@@ -220,19 +264,28 @@ class SuiteSession:
                     return
                 await self.work_on.attempt(record, number)
         finally:
-            self._open.pop(case.case, None)
+            self._close(case.case)
+
+    def _require_same(self, record: CaseRecord) -> None:
+        """Raises RunRefused."""
+        try:
+            here = self.plan.contract_here(record.case, self._folders)
+        except FileError as error:
+            raise RunRefused(f"case `{record.case.id}`: {error.message}", error.hint or _SAME_MACHINE) from None
+        if here != record.contract:
+            raise RunRefused(f"the files or checks of case `{record.case.id}` are not the same here", _SAME_MACHINE)
 
     def _record(self, id: str) -> CaseRecord:
         kept = self.store.case_of(self.run, id)
         assert kept is not None, f"run {self.run} has no case {id!r}"
-        rubric = self.started.rubrics[kept.rubric]
+        rubric = self.plan.rubrics[kept.rubric]
+        if kept.rubric not in self._scorers:
+            self._scorers[kept.rubric] = Scorer(rubric, self.rule)
         record = CaseRecord(
-            case=kept.case(rubric),
-            scorer=Scorer(rubric, Rule(self.started.rule)),
-            rubric=kept.rubric,
-            contract=kept.contract,
+            case=kept.case(rubric), scorer=self._scorers[kept.rubric], rubric=kept.rubric, contract=kept.contract
         )
         self._open[id] = record
+        self._asked[id] = kept.asked or ""
         for event in self.store.attempts_of(self.run, id, record.case.attempts):
             self.work_on.add(event)
         return record
@@ -244,7 +297,11 @@ class SuiteSession:
             if number not in record.attempts and number not in record.produced:
                 event = produced_event(case.case, number, Output(text="", error=reason))
                 self.store.append(self.run, replace(event, spend=type(event.spend)()))
-        self._open.pop(case.case, None)
+        self._close(case.case)
+
+    def _close(self, case: str) -> None:
+        self._open.pop(case, None)
+        self._asked.pop(case, None)
 
     async def close(self) -> None:
         await give_back(self.work_on.meter)

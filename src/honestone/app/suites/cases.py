@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from honestone.app.judging_options import oldest_reply
@@ -27,8 +27,10 @@ def case_work(
     subject: SuiteSubject,
     panel: Panel,
     add: Callable[[Event], None],
+    asked: Mapping[str, str] | None = None,
 ) -> CaseWork:
-    """The work on the cases of `run`, with `subject`. `add` hears of each event that is put on record."""
+    """The work on the cases of `run`, with `subject`. `add` hears of each event that is put on record. `asked`: by case the
+    digest of what the target is asked, where the plan does not hold the cases."""
     watches = plan.watches
 
     @cache
@@ -53,15 +55,18 @@ def case_work(
         skill=subject.skill,
         concurrency=plan.at_once,
         is_free=plan.is_recorded,
-        known=_known_outputs(plan, store, subject),
+        known=_known_outputs(plan, store, subject, asked),
         rates=rates_of(plan.workspace.settings.targets.get(plan.target_name)),
     )
 
 
-def _known_outputs(plan: SuitePlan, store: Store, subject: SuiteSubject) -> KnownOutputs | None:
+def _known_outputs(
+    plan: SuitePlan, store: Store, subject: SuiteSubject, asked: Mapping[str, str] | None
+) -> KnownOutputs | None:
     oldest = oldest_reply(plan.judging) if plan.is_repeatable else plan.request.outputs_since
     if plan.outputs is not None or plan.target is None or not (plan.is_repeatable or oldest):
         return plan.outputs
-    asked = {case.id: plan.asked(subject, case) or "" for case in plan.chosen}
+    if asked is None:
+        asked = {case.id: plan.asked(subject, case) or "" for case in plan.chosen}
     is_fresh = plan.judging.fresh
     return CachedOutputs(store=store, asked=asked, target=plan.target_name, since=oldest, is_fresh=is_fresh)

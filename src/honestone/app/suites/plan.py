@@ -174,8 +174,16 @@ class SuitePlan:
     # ------------------------------------------------------------------------------------------------ contracts
 
     def document_of(self, case: Case) -> dict[str, object]:
+        return self._document(case, self.workspaces[case.id])
+
+    def _document(self, case: Case, workspace: str | None) -> dict[str, object]:
         rubric, checks = self._judged_by[id(case.rubric)]
-        return {**case_document(case, workspace=self.workspaces[case.id], rubric=rubric), "checks": checks}
+        return {**case_document(case, workspace=workspace, rubric=rubric), "checks": checks}
+
+    def contract_here(self, case: Case, known: dict[Path, str]) -> str:
+        """The contract id, on this machine, of a case that has its rubric of `rubrics` and need not be one of `cases`. `known`
+        are the digests of folders that were read already. Raises FileError where the files that it copies are not there."""
+        return digest_json(self._document(case, _workspace_digest(case, self.source.base, self.max_bytes, known)))
 
     @cached_property
     def _judged_by(self) -> Mapping[int, tuple[JsonObject, list[JsonObject]]]:
@@ -735,21 +743,26 @@ def _workspace_digests(source: SuiteSource, cases: Sequence[Case], size: int) ->
     known: dict[Path, str] = {}  # a folder is read once, however many cases copy it
     found: dict[str, str | None] = {}
     for case in cases:
-        found[case.id] = None
-        if case.workspace is None:
-            continue
         try:
-            require_workspace(case.workspace, source.base)
-            if case.workspace.copy is not None:
-                folder = source.base / case.workspace.copy
-                if folder not in known:
-                    known[folder] = load_artifact(folder, max_bytes=size).version.digest
-                found[case.id] = known[folder]
+            found[case.id] = _workspace_digest(case, source.base, size, known)
         except FileError as error:
             raise FileError(
                 f"case `{case.id}`: {error.message}", place=source.places.get(case.id), hint=error.hint
             ) from None
     return found
+
+
+def _workspace_digest(case: Case, base: Path, size: int, known: dict[Path, str]) -> str | None:
+    """Raises FileError where what a case copies is not there."""
+    if case.workspace is None:
+        return None
+    require_workspace(case.workspace, base)
+    if case.workspace.copy is None:
+        return None
+    folder = base / case.workspace.copy
+    if folder not in known:
+        known[folder] = load_artifact(folder, max_bytes=size).version.digest
+    return known[folder]
 
 
 def choose_cases(
