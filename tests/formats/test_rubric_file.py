@@ -240,6 +240,7 @@ def test_bars_are_exact() -> None:
         ("{id: a, requirement: A, wieght: 3}", "3:29", "unknown key `wieght` in criterion `a`", "`weight`"),
         ("{id: a, description: A}", "3:13", "unknown key `description`", "`requirement`"),
         ("{id: a, requirement: A, zzz: 3}", "3:29", "unknown key `zzz`", "`may_not_apply`"),
+        ("{id: a, requirement: A, contains: x}", "3:29", "unknown key `contains`", "`check: {contains: ...}`"),
         (
             "{id: a, requirement: A, weight: high}",
             "3:37",

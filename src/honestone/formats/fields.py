@@ -88,10 +88,15 @@ def near(name: str, names: Iterable[str]) -> str | None:
 
 
 def unknown_key_hint(key: str, shape: Shape) -> str:
-    """What to write instead of an unknown key: the near match, another tool's word for it, or all that there is."""
+    """What to write instead of an unknown key: the near match, where a check belongs, another tool's word for it, or all that
+    there is."""
+    from honestone.core.checks import KINDS
+
     spellings = {other: field.key for field in shape.fields for other in (*field.also, field.key)}
     meant = spellings.get(key) or spellings.get(near(key, spellings) or "")
     if meant is not None:
         return f"did you mean `{meant}`?"
+    if key.removeprefix("not-") in KINDS and shape.field("check") is not None:
+        return f"`{key}` is a check: write `check: {{{key}: ...}}`"
     known = f"a {shape.name} may have " + ", ".join(f"`{field.key}`" for field in shape.fields)
     return known if shape.field("vars") is None else f"{known}; words of your own go under `vars`"
