@@ -40,6 +40,8 @@ PLANS = st.builds(
     head=st.dictionaries(WORDS, WORDS | st.lists(WORDS), max_size=3),
     target=st.none() | WORDS,
     artifact=st.none() | WORDS,
+    sandbox=st.none() | WORDS,
+    files=st.dictionaries(WORDS, WORDS, max_size=3),
     needs=st.dictionaries(WORDS, NEEDS, max_size=3),
     bundle=st.lists(FILES, max_size=4, unique_by=lambda one: one.path).map(
         lambda files: Bundle(files=tuple(sorted(files, key=lambda one: one.path)))
@@ -80,6 +82,8 @@ def test_a_path_that_leads_out_is_refused(path: str) -> None:
         {"bundle": {}},
         {"contract": None},
         {"needs": []},
+        {"files": []},
+        {"sandbox": 1},
         {"needs": {"a": []}},
         {"needs": {"a": {"keys": [], "variables": [1], "programs": []}}},
         {"needs": {"a": {"keys": [[[], 1]], "variables": [], "programs": []}}},
@@ -100,3 +104,8 @@ def test_differences_are_named() -> None:
     assert "version 2 here, 1 ordered" in said and "`b`" in said and "`a`" not in said and "target" in said
     assert plan.differences(replace(plan, contract="k")) == ["the contract is another one"]
     assert plan.differences(replace(plan, artifact="v")) == ["the artifact is another one"]
+    checks = replace(plan, sandbox="bwrap", files={"t.py": "1"})
+    assert checks.differences(replace(plan, sandbox="landlock", files={"t.py": "2"}, contract="k")) == [
+        "the sandbox of its checks is landlock here, and was bwrap where the run was ordered",
+        "the file `t.py` is another one",
+    ]

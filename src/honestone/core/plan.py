@@ -57,8 +57,9 @@ class Plan:
     store; `at` is its folder, from the folder that travels.
 
     What a runner must find to be the same: `contract`, the identities of the `judges`, of the `target` and of the `artifact`
-    (digests), the digest of the `code`. `needs` say what each of them wants of a machine, by what it is called in words. `version`
-    is for people. `is_trusted`: a person trusts the settings where the order was made.
+    (digests), the digest of the `code`, the `sandbox` of its checks where they run programs, and the digests of the `files` that
+    judges, target and checks name, by the name. `needs` say what each of them wants of a machine, by what it is called in words.
+    `version` is for people. `is_trusted`: a person trusts the settings where the order was made.
     """
 
     request: JsonObject
@@ -70,6 +71,8 @@ class Plan:
     judges: Mapping[str, str] = field(default_factory=dict)
     target: str | None = None
     artifact: str | None = None
+    sandbox: str | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
     needs: Mapping[str, MachineNeeds] = field(default_factory=dict)
     bundle: Bundle = field(default_factory=Bundle)
     is_trusted: bool = False
@@ -84,6 +87,8 @@ class Plan:
             "judges": dict(self.judges),
             "target": self.target,
             "artifact": self.artifact,
+            "sandbox": self.sandbox,
+            "files": dict(self.files),
             "code": self.code,
             "version": self.version,
             "needs": {who: needs.to_plain() for who, needs in self.needs.items()},
@@ -96,22 +101,22 @@ class Plan:
         """Raises ValueError for a plan of another format, and for what `to_plain` never gave."""
         if plain.get("plan") != FORMAT:
             raise ValueError(f"it is an order of format {plain.get('plan')}, and this version reads {FORMAT}")
-        judges, request, head, wanted = (plain.get(name) for name in ("judges", "request", "head", "needs"))
-        if not isinstance(judges, Mapping) or not isinstance(request, Mapping):
-            raise ValueError("it is not an order")
-        if not isinstance(head, Mapping) or not isinstance(wanted, Mapping):
+        request, head = plain.get("request"), plain.get("head")
+        if not isinstance(request, Mapping) or not isinstance(head, Mapping):
             raise ValueError("it is not an order")
         return cls(
             request=request,
             head=head,
             at=_text(plain.get("at")),
             contract=_text(plain.get("contract")),
-            judges={_text(name): _text(digest) for name, digest in judges.items()},
+            judges=_digests(plain.get("judges")),
             target=_text_or_none(plain.get("target")),
             artifact=_text_or_none(plain.get("artifact")),
+            sandbox=_text_or_none(plain.get("sandbox")),
+            files=_digests(plain.get("files")),
             code=_text(plain.get("code")),
             version=_text(plain.get("version")),
-            needs={_text(who): MachineNeeds.from_plain(needs) for who, needs in wanted.items()},
+            needs={_text(who): MachineNeeds.from_plain(needs) for who, needs in _table(plain.get("needs")).items()},
             bundle=Bundle.from_plain(plain.get("bundle")),
             is_trusted=plain.get("trusted") is True,
         )
@@ -126,6 +131,10 @@ class Plan:
             found.append("the target is another one")
         if other.artifact != self.artifact:
             found.append("the artifact is another one")
+        if other.sandbox != self.sandbox:
+            here, there = (one.sandbox or "not needed" for one in (other, self))
+            found.append(f"the sandbox of its checks is {here} here, and was {there} where the run was ordered")
+        found += [f"the file `{name}` is another one" for name in _changed(self.files, other.files)]
         if other.contract != self.contract and not found:
             found.append("the contract is another one")
         return found
@@ -142,6 +151,16 @@ def _file(plain: object) -> BundleFile:
     if not name or name.startswith("/") or "\0" in name or {"", ".", ".."} & set(parts):
         raise ValueError(f"{name!r} leads out of the folder that travels")
     return BundleFile(path=name, chunks=tuple(map(_text, _list(chunks))), executable=executable is True)
+
+
+def _digests(value: object) -> dict[str, str]:
+    return {_text(name): _text(digest) for name, digest in _table(value).items()}
+
+
+def _table(value: object) -> Mapping[object, object]:
+    if not isinstance(value, Mapping):
+        raise ValueError("a table was expected in an order")
+    return value
 
 
 def _list(value: object) -> Sequence[object]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -102,6 +102,7 @@ def code_here() -> str:
 def described(plan: SuitePlan, asked: OrderedSuite, code: str) -> Plan:
     """What must be the same here and there, as it is on this machine; `code` is its `code_here`."""
     made_by, artifact = plan.target, plan.subject.version
+    asked_of = [*(seat.judge.identity for seat in plan.seats), {} if made_by is None else made_by.identity]
     return Plan(
         request=asked.to_plain(),
         contract=plan.contract.id,
@@ -110,8 +111,18 @@ def described(plan: SuitePlan, asked: OrderedSuite, code: str) -> Plan:
         judges={seat.id: digest_json(dict(seat.judge.identity)) for seat in plan.seats},
         target=None if made_by is None else digest_json([dict(made_by.identity), dict(plan.program.digests)]),
         artifact=None if artifact is None else artifact.digest,
+        sandbox=next((str(one["sandbox"]) for one in plan.check_identities if "sandbox" in one), None),
+        files=dict(pair for one in (*asked_of, *plan.check_identities) for pair in _files(one)),
         needs={who: needs for who, needs in _needs(plan) if needs != NO_NEEDS},
     )
+
+
+def _files(identity: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """The files that an identity names, with their digests."""
+    for name in ("files", "scripts"):
+        files = identity.get(name)
+        if isinstance(files, Mapping):
+            yield from ((str(file), str(digest)) for file, digest in files.items())
 
 
 def _needs(plan: SuitePlan) -> Iterator[tuple[str, MachineNeeds]]:
@@ -254,7 +265,7 @@ class RemoteRun:
         """Once each: that there is no runner, or why those that are there do not take the run."""
         run = self.side.run
         lines = [
-            f"the runner on {one.card.host} refuses run {run}: {refused.reason}"
+            f"the runner on {one.card.host} refuses run {run}: {'; '.join(filter(None, (refused.reason, refused.remedy)))}"
             for one in alive
             for refused in one.card.refused
             if refused.run == run

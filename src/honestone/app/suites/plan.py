@@ -195,6 +195,12 @@ class SuitePlan:
         }
 
     @cached_property
+    def check_identities(self) -> Sequence[JsonObject]:
+        """Of each check of each rubric of the chosen cases."""
+        rubrics = dict.fromkeys(id(case.rubric) for case in self.chosen)
+        return [check for rubric in rubrics for check in self._judged_by[rubric][1]]
+
+    @cached_property
     def case_contracts(self) -> Mapping[str, str]:
         """Contract ids by case."""
         return {case.id: digest_json(self.document_of(case)) for case in self.cases}
