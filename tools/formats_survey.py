@@ -80,6 +80,7 @@ TOOLS: Final = (
         name="AgentV",
         path=r"(?i)(^|[./])eval\.ya?ml$",
         words=r"(?m)^(tests|evalcases|eval_cases)\s*:",
+        without=r"(?m)^defaultTest\s*:",  # promptfoo's word
         goal=0.90,
         dialects="agentv",
     ),

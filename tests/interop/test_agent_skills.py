@@ -116,18 +116,57 @@ def test_a_path_from_the_evals_folder_may_be_elsewhere_in_the_skill(tmp_path: Pa
 
 
 def test_an_assertion_that_names_what_to_look_for_is_a_check(tmp_path: Path) -> None:
-    """`regex` with `pattern` and `contains` with `value` are answered by code; of other types the keys are losses."""
+    """`regex` with `pattern`, `contains` with `value` and their opposites are answered by code; keys of other types are losses."""
     told = [
         {"text": "Has a date", "type": "regex", "pattern": r"\d{4}-\d\d"},
         {"text": "Names Lima", "type": "contains", "value": "Lima"},
         {"text": "Names no one", "type": "regex_absent", "pattern": "Bob"},
+        {"text": "Not Rome", "type": "not_contains", "value": "Rome"},
+        {"text": "Looks right", "type": "shape", "pattern": "Bob"},
     ]
     found = read(tmp_path, {"skill_name": "s", "evals": [{"id": 1, "prompt": "p", "assertions": told}]})
-    date, lima, other = found.suite.cases[0].rubric.criteria
-    checks = [one.check for criterion in (date, lima) for one in criterion.items]
-    assert [(one.kind, one.value) for one in checks if one] == [("regex", r"\d{4}-\d\d"), ("contains", "Lima")]
+    date, *more, other = found.suite.cases[0].rubric.criteria
+    checks = [one.check for criterion in (date, *more) for one in criterion.items]
+    assert [(one.name, one.value) for one in checks if one] == [
+        ("regex", r"\d{4}-\d\d"),
+        ("contains", "Lima"),
+        ("not-regex", "Bob"),
+        ("not-contains", "Rome"),
+    ]
     assert date.requirement == "Has a date" and other.items[0].check is None
     assert ["`pattern`" in loss.message for loss in found.losses] == [True]
+
+
+EXPECTING: list[dict[str, Any]] = [
+    {"id": "a", "prompt": "Count", "expected_behavior": ["Says 3", "Is short"], "fail": ["Guesses"]},
+    {"id": "b", "prompt": "Bye", "expect": "Says goodbye"},
+    {
+        "id": "c",
+        "prompt": "p",
+        "assertions": [{"name": "polite", "check": "Is it polite?"}],
+        "expected_behaviors": ["x"],
+    },
+]
+
+
+@pytest.mark.parametrize("key", [None, "evals", "test_cases", "cases"])
+def test_evals_in_other_words_are_the_same_evals(tmp_path: Path, key: str | None) -> None:
+    """The file may be the list itself, or have it under another key; what is expected may be written in place of assertions."""
+    found = read(tmp_path, EXPECTING if key is None else {"skill_name": "s", key: EXPECTING})
+    assert found.dialect == "agent-skills" and not found.losses
+    asked = [[(c.id, c.requirement) for c in case.rubric.criteria] for case in found.suite.cases]
+    assert asked == [
+        [("says-3", "Says 3"), ("is-short", "Is short"), ("not-guesses", "This does not happen: Guesses")],
+        [("gives-what-is-expected", "Gives what is expected: Says goodbye")],
+        [("polite", "Is it polite?")],
+    ]
+    assert found.suite.cases[1].reference == "Says goodbye"
+
+
+def test_cases_with_prompts_and_nothing_to_judge_by_are_not_evals(tmp_path: Path) -> None:
+    """A list of prompts alone is refused, and not read as evals that are all skipped."""
+    assert wrong(tmp_path, {"skill_name": "s", "cases": [{"id": "a", "prompt": "p", "required_artifacts": ["x.md"]}]})
+    assert wrong(tmp_path, [{"id": "a", "prompt": "p"}])
 
 
 def test_the_prompt_of_an_assertion_is_asked(tmp_path: Path) -> None:
@@ -222,7 +261,11 @@ def test_the_published_samples_load() -> None:
         lambda inner: (
             st.lists(inner, max_size=2)
             | st.dictionaries(
-                st.sampled_from(["id", "prompt", "files", "assertions", "text", "should_trigger"]), inner, max_size=4
+                st.sampled_from(
+                    ["id", "prompt", "files", "assertions", "text", "should_trigger", "expect", "fail", "check", "type"]
+                ),
+                inner,
+                max_size=4,
             )
         ),
         max_leaves=8,

@@ -48,6 +48,25 @@ def test_each_query_is_a_case_about_the_skill(tmp_path: Path, key: str | None) -
     assert key is None or two.metadata == {"owner": "me"}
 
 
+@pytest.mark.parametrize(
+    ("said", "check"),
+    [
+        ("trigger", "skill-loaded"),
+        ("should_trigger", "skill-loaded"),
+        ("do_not_trigger", "not-skill-loaded"),
+        ("No trigger", "not-skill-loaded"),
+    ],
+)
+def test_whether_it_triggers_may_be_written_in_words(tmp_path: Path, said: str, check: str) -> None:
+    """`expected: trigger` in place of `should_trigger: true`; next to that key it is metadata like any other."""
+    found = read(tmp_path, {"cases": [{"query": "q", "expected": said}, {"query": "r", "expected": "trigger"}]})
+    assert (
+        wanted(found.suite.cases[0]) == check and not found.losses and "expected" not in found.suite.cases[0].metadata
+    )
+    both = read(tmp_path, [{"query": "q", "should_trigger": False, "expected": said}])
+    assert wanted(both.suite.cases[0]) == "not-skill-loaded" and both.suite.cases[0].metadata == {"expected": said}
+
+
 def test_two_lists_of_texts_say_what_should_trigger(tmp_path: Path) -> None:
     """The form in which a list says it for all of its queries."""
     found = read(tmp_path, {"skill_name": "s", "should_trigger": ["a", "b"], "should_not_trigger": ["c"]})

@@ -142,16 +142,23 @@ def _by_keys(document: Document) -> Reader | str:
             break
     if found is not None:
         return found
+    if "cases" in keys and not document.is_lines and not keys & {"evaluators", "dataset", "tests"}:
+        return "suite"
     if "criteria" in keys:
         return "rubric"
     raise _unknown(document)
 
 
 def _has_inputs(document: Document) -> bool:
-    """Cases with `inputs` are those of pydantic-evals, with `should_trigger` of trigger evals; ours have `input`."""
+    """Cases with `inputs` are those of pydantic-evals, with `should_trigger`, `query` or `prompt` of a skill; ours have `input`."""
     cases = document.value["cases"]
     return isinstance(cases, list) and any(
-        isinstance(case, dict) and not case.keys().isdisjoint(("inputs", "should_trigger")) for case in cases
+        isinstance(case, dict)
+        and (
+            bool(case.keys() & {"inputs", "should_trigger"})
+            or ("input" not in case and bool(case.keys() & {"query", "prompt"}))
+        )
+        for case in cases
     )
 
 

@@ -25,7 +25,20 @@ from honestone.interop.reader import Formats, Reader
 FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
 
+LISTS: Final = ("evals", "test_cases", "cases")
+"""Where a file that is a mapping has its evals."""
+
 ASSERTIONS: Final = ("assertions", "expectations")
+BEHAVIOURS: Final = (
+    "expected_behavior",
+    "expected_behaviors",
+    "expected_behaviour",
+    "expected_behaviours",
+    "expect",
+    "expects",
+)
+"""What skills write in place of assertions: a list of them, or one text for what is expected."""
+
 RESULTS: Final = ("expectations", "assertion_results")
 MAX_FILE: Final = 10_000_000
 MOST_FILES: Final = 1_000
@@ -39,32 +52,46 @@ def read_evals(document: Document) -> SuiteSource:
     reading = FileReading(document.marked, "evals", "eval")
     reading.note(*FORMATS.defaults("agent-skills"))
     top = reading.at()
-    if not top.read(TABLES["evals"]):
-        reading.finish()
-    skill, evals = top.text("skill_name"), top.raw("evals")
-    if not isinstance(evals, list) or not evals:
-        top.problem("`evals` must be a list of one eval at least", "evals")
-    about = extra_keys(top, TABLES["evals"])
+    skill: str | None = None
+    about: dict[str, object] = {}
+    if not isinstance(top.value, list):
+        if not top.read(TABLES["evals"]):
+            reading.finish()
+        skill, about = top.text("skill_name"), extra_keys(top, TABLES["evals"])
     files: list[Path] = []
     cases = Cases("evals")
-    for entry in top.mappings("evals", TABLES["eval"]) if isinstance(evals, list) else ():
-        cases.add(_case(reading, entry, document, files, about), entry)
+    for entry in _entries(top):
+        if entry.read(TABLES["eval"]):
+            cases.add(_case(reading, entry, document, files, about), entry)
     reading.finish()
     skill = (skill or "").strip() or None
     suite = Suite(cases=cases.all(), title=skill or "", skill_id=skill)
     return reading.suite_source(document, "agent-skills", suite, cases, files)
 
 
+def _entries(top: FileEntry) -> Iterator[FileEntry]:
+    """Each eval: of the list that the file is, or of the one below its key."""
+    if isinstance(top.value, list):
+        yield from (FileEntry(top.reading, (*top.path, index)) for index in range(len(top.value)))
+        return
+    key = top.which(*LISTS) or LISTS[0]
+    evals = top.raw(key)
+    if not isinstance(evals, list) or not evals:
+        top.problem(f"`{key}` must be a list of one eval at least", key)
+        return
+    yield from top.each(key)
+
+
 def _case(
     reading: FileReading, entry: FileEntry, document: Document, files: list[Path], about: Mapping[str, object]
 ) -> Case | None:
     id, prompt = entry.text("id"), entry.text("prompt")
-    expected = entry.text("expected_output")
-    criteria = [*_assertions(reading, entry), *_trigger(entry)]
+    expected = _expected(entry)
+    criteria = [*_assertions(reading, entry), *_failures(reading, entry), *_trigger(entry)]
     workspace = _files(reading, entry, document, files)
     description = entry.text("name", "description")
     if not criteria and expected:
-        reading.note("an eval without assertions is judged by whether it gives what `expected_output` says")
+        reading.note("an eval without assertions is judged by whether it gives what it says is expected")
         criteria = [yes_no("gives-what-is-expected", f"Gives what is expected: {expected.strip()}", floor=MAJORITY)]
     rubric = gated(reading, entry.path, criteria) if criteria else undecided()
     if not criteria:
@@ -83,6 +110,19 @@ def _case(
     )
 
 
+def _expected(entry: FileEntry) -> str | None:
+    """What a good output is, in one text."""
+    for key in BEHAVIOURS:
+        if "expected_output" not in entry and isinstance(entry.value.get(key), str):
+            return entry.text(key)
+    return entry.text("expected_output")
+
+
+def _assertions_key(entry: FileEntry) -> str | None:
+    """The key of the assertions: by its name, else a list of what is expected."""
+    return entry.which(*ASSERTIONS) or next((key for key in BEHAVIOURS if isinstance(entry.raw(key), list)), None)
+
+
 def _assertions(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:
     """Each one is a yes/no question that most judges must answer yes."""
     both = [key for key in ASSERTIONS if key in entry]
@@ -90,7 +130,7 @@ def _assertions(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:
         reading.problem(
             "it has both `assertions` and `expectations`", (*entry.path, both[1]), "put all in one list", at_key=True
         )
-    key = entry.which(*ASSERTIONS)
+    key = _assertions_key(entry)
     if key is None:
         return
     value = entry.value[key]
@@ -109,7 +149,17 @@ def _assertions(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:
         yield _criterion(reading, about, id, text.strip(), here)
 
 
-_ASSERTION: Final = ("text", "description", "id", "name", "prompt")
+def _failures(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:
+    """What an output must not do, a question each."""
+    key = entry.which("fail", "fails")
+    for index, said in enumerate(entry.texts(key) or () if key else ()):
+        if said.strip():
+            yield yes_no(f"not-{slug(said)}", f"This does not happen: {said.strip()}", floor=MAJORITY)
+        else:
+            reading.problem(f"an entry of `{key}` has no text", (*entry.path, str(key), index))
+
+
+_ASSERTION: Final = ("text", "description", "check", "id", "name", "prompt")
 _JUDGES: Final = words("weight points threshold score required critical negate value pattern regex command script code")
 """Keys of an assertion that would change how it is judged: nothing here does what they say."""
 
@@ -120,13 +170,15 @@ _BY_CODE: Final[Mapping[str, tuple[str, str]]] = {"regex": ("pattern", "regex"),
 
 def _criterion(reading: FileReading, said: Mapping[object, object], id: str, question: str, path: Steps) -> Criterion:
     """A check where the assertion names what to look for, else a question. `prompt` is what its judge is asked."""
-    key, kind = _BY_CODE.get(str(said.get("type")), ("", ""))
+    name = str(said.get("type")).replace("_", "-")
+    bare = name.removeprefix("not-").removesuffix("-absent")
+    key, kind = _BY_CODE.get(bare, ("", ""))
     wanted = said.get(key)
     for other in said:
         if other in _JUDGES and not (other == key and isinstance(wanted, str)):
             reading.loss(f"`{other}` of an assertion has no meaning here", (*path, str(other)))
     if isinstance(wanted, str):
-        check = sound_check(reading, (*path, key), kind, wanted)
+        check = sound_check(reading, (*path, key), kind, wanted, negated=bare != name)
         if check is not None:
             return check_criterion(check, id=id, requirement=question, floor=ONE)
     prompt = said.get("prompt")
@@ -136,12 +188,12 @@ def _criterion(reading: FileReading, said: Mapping[object, object], id: str, que
 
 def _question(said: Mapping[object, object]) -> object:
     """What an assertion that is a mapping asks."""
-    return next((said[key] for key in ("description", "text", "name", "prompt") if said.get(key)), said)
+    return next((said[key] for key in ("description", "text", "check", "name", "prompt") if said.get(key)), said)
 
 
 def _about_assertions(entry: FileEntry) -> dict[str, object]:
     """What else assertions say of themselves (`kind`, `weight`), as metadata of the eval: `assertions`, in their order."""
-    key = entry.which(*ASSERTIONS)
+    key = _assertions_key(entry)
     said = entry.value[key] if key is not None else None
     more = [
         {str(name): value for name, value in one.items() if name not in (*_ASSERTION, *_JUDGES)}
@@ -247,13 +299,28 @@ def _refuse_grading(document: Document) -> SuiteSource | ForeignRubric:
 # ---------------------------------------------------------------------------------------------------- what they look like
 
 
+_JUDGED_BY: Final = {*ASSERTIONS, *BEHAVIOURS, "expected_output"}
+
+
 def _signs_of_evals(document: Document) -> int:
     evals = document.mapping.get("evals")
-    if not isinstance(evals, list):
+    if isinstance(evals, list):
+        if "skill_name" in document.keys:
+            return 95
+        return 60 if any(isinstance(entry, dict) and "prompt" in entry for entry in evals) else 0
+    if document.is_lines:
         return 0
-    if "skill_name" in document.keys:
-        return 95
-    return 60 if any(isinstance(entry, dict) and "prompt" in entry for entry in evals) else 0
+    named = [document.mapping.get(key) for key in LISTS] if "skill_name" in document.keys else [document.value]
+    return 60 if any(_are_evals(one) for one in named) else 0
+
+
+def _are_evals(listed: object) -> bool:
+    """Whether each entry has a prompt, and something says what a good output is."""
+    if not isinstance(listed, list) or not all(
+        isinstance(one, dict) and {"id", "prompt"} <= one.keys() for one in listed
+    ):
+        return False
+    return any(one.keys() & _JUDGED_BY for one in listed)
 
 
 def _signs_of_grading(document: Document) -> int:

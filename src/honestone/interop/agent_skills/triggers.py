@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -69,14 +70,28 @@ def _case(entry: FileEntry, number: int, wanted: bool | None, about: Mapping[str
     query = entry.text("query", "prompt")
     if entry.which("query", "prompt") is None:
         entry.problem("`query` is missing", hint="it is what the agent is asked")
+    about = {**about, **extra_keys(entry, TABLES["query"])}
+    said = entry.raw("expected")
+    if said is not None and (wanted is not None or _expected(said) is None or "should_trigger" in entry):
+        about["expected"] = said
     if wanted is None:
-        wanted = entry.flag("should_trigger")
-        if entry.which("should_trigger") is None:
+        wanted = entry.flag("should_trigger") if "should_trigger" in entry else _expected(said)
+        if wanted is None and "should_trigger" not in entry:
             entry.problem("`should_trigger` is missing", hint="true or false: whether the agent should read the skill")
     if query is None or wanted is None:
         return None
     id = (entry.text("id", "name") or str(number)).strip()
-    return _made(entry, id, query, wanted, {**about, **extra_keys(entry, TABLES["query"])})
+    return _made(entry, id, query, wanted, about)
+
+
+def _expected(said: object) -> bool | None:
+    """`trigger`, `do_not_trigger` and the like as true and false; None for any other value."""
+    words = re.sub(r"[\s_-]+", " ", said).strip().casefold() if isinstance(said, str) else ""
+    found = _TRIGGER.fullmatch(words)
+    return None if found is None else found[1] is None
+
+
+_TRIGGER: Final = re.compile(r"(?:should )?(no |not |do not |does not |should not )?triggers?")
 
 
 def _made(entry: FileEntry, id: str, query: str, wanted: bool, metadata: Mapping[str, object]) -> Case | None:
@@ -100,6 +115,10 @@ def signs_of_triggers(document: Document) -> int:
         # Evals with a prompt are those of an evals file, whatever else they say.
         asked = {"query"} if key == "evals" else {"query", "prompt"}
         for entry in entries if isinstance(entries, list) else ():
-            if isinstance(entry, dict) and "should_trigger" in entry and asked & entry.keys():
+            if isinstance(entry, dict) and asked & entry.keys() and _says_trigger(entry):
                 return 97
     return 0
+
+
+def _says_trigger(entry: Mapping[str, object]) -> bool:
+    return "should_trigger" in entry or _expected(entry.get("expected")) is not None
