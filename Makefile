@@ -65,8 +65,16 @@ test-pages: $(READY) ## the HTML page in a headless Chromium (from the Debian pa
 	"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['exports'])")
 	@touch $@
 
-test-exports: .exports/ready ## what `show` exports, read back by the tools that it is for
+# MLflow wants an older pyarrow than the others are tested with.
+.mlflow/ready: pyproject.toml
+	@test -x .mlflow/bin/python || $(PYTHON) -m venv .mlflow
+	@.mlflow/bin/python -m pip install --disable-pip-version-check --quiet --editable . pytest hypothesis $$($(PYTHON) -c \
+	"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['mlflow'])")
+	@touch $@
+
+test-exports: .exports/ready .mlflow/ready ## what `show` exports, read back by the tools that it is for
 	.exports/bin/python -m pytest tests/exports
+	.mlflow/bin/python -m pytest tests/exports/test_mlflow.py tests/exports/test_exports_page.py
 
 dist: ## sdist and wheel in dist/, built twice, checked, installed in each Python that is here, with a bill of materials
 	$(PYTHON) tools/dist.py

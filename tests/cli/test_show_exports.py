@@ -51,6 +51,6 @@ def test_exports_of_a_table_are_those_of_its_columns(ready: Desk) -> None:
     """A run with several columns says where its columns are."""
     ready.file("suite.yaml", SUITE.replace("target: cmd:cat", "target: [cmd:cat, cmd:echo apple]"))
     ready.run("eval", "suite.yaml", "--judge", ready.judge().spec)
-    for form in ("inspect", "parquet", "truescore"):
+    for form in ("inspect", "langfuse", "mlflow", "parquet", "truescore"):
         refused = ready.run("show", "--format", form)
         assert refused.is_refusal and "--kind column" in refused.err

@@ -4,71 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-HONESTONE = Path(sys.executable).parent / "honestone"
-SUITE = {
-    "suite": 1,
-    "title": "Answers",
-    "attempts": 2,
-    "target": "cmd:python3 bot.py",
-    "rubric": [
-        {"id": "polite", "requirement": "Is polite", "weight": 3},
-        {"id": "level", "requirement": "Is clear", "anchors": {"0": "dark", "5": "half", "10": "clear"}},
-    ],
-    "cases": [
-        {"id": "good", "input": "Hello </script> \u2028 \U0001f600", "reference": "A greeting", "tags": ["a"]},
-        {"id": "bad", "input": "rude"},
-        {"id": "dead", "input": "crash"},
-        {"id": "later", "input": "never", "skip": "not yet"},
-    ],
-}
-BOT = """\
-import sys
-asked = sys.stdin.read()
-if "crash" in asked:
-    sys.exit("no answer today")
-print("Go away." if "rude" in asked else "Dear reader, hello.")
-"""
-JUDGE = """\
-import json, sys
-asked = json.load(sys.stdin)
-fine = "Dear" in (asked["output"] or "")
-print(json.dumps({"criteria": {"polite": {"met": fine}, "level": {"score": 10 if fine else 5}}}))
-"""
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one finished run."""
-    made = tmp_path_factory.mktemp("suite")
-    (made / "suite.json").write_text(json.dumps(SUITE))
-    (made / "bot.py").write_text(BOT)
-    (made / "judge.py").write_text(JUDGE)
-    ended = command(made, "eval", "suite.json", "-j", f"script:{sys.executable} judge.py", "-q")
-    assert ended.returncode == 1, ended.stderr
-    (made / "run").write_text(json.loads(command(made, "show", "last", "--json").stdout)["run"])
-    return made
-
-
-def command(folder: Path, *args: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([HONESTONE, *args], cwd=folder, capture_output=True, timeout=120, check=False)
-
-
-def shown(folder: Path, form: str) -> bytes:
-    ended = command(folder, "show", (folder / "run").read_text(), "--format", form)
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
-
-
-def report(folder: Path) -> dict:  # type: ignore[type-arg]
-    found: dict = json.loads(shown(folder, "json"))  # type: ignore[type-arg]
-    return found
+from .finished_run import SUITE, command, report, shown
 
 
 def test_inspect_reads_every_attempt_with_its_scores(folder: Path) -> None:
@@ -220,7 +162,7 @@ def test_a_run_of_one_artifact_is_not_exported(folder: Path) -> None:
     (folder / "a.md").write_text("hello\n")
     (folder / "r.yaml").write_text("rubric: 1\ncriteria: [{id: short, requirement: Is short, check: {max-words: 9}}]\n")
     assert command(folder, "eval", "a.md", "-r", "r.yaml", "-q").returncode == 0
-    for form in ("inspect", "parquet", "truescore"):
+    for form in ("inspect", "langfuse", "mlflow", "parquet", "truescore"):
         ended = command(folder, "show", "last", "--format", form)
         assert (ended.returncode, ended.stdout) == (2, b"")
         assert b"is for suites" in ended.stderr

@@ -242,6 +242,12 @@ def _export(doc: SuiteReportDoc, form: str) -> None:
 
             write(suite_truescore(doc))
             left_out = no_place_in_truescore(doc)
+        case "mlflow" | "langfuse":
+            from honestone.app.exporting import export_to_langfuse, export_to_mlflow
+
+            done = export_to_mlflow(doc) if form == "mlflow" else export_to_langfuse(doc)
+            write(f"{done.words}\n")
+            left_out = done.left_out
         case _:
             write(draw(doc, form, Style()))
     if left_out:

@@ -1,0 +1,1 @@
+"""Tools on a server that take a finished run."""

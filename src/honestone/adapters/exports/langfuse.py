@@ -1,0 +1,220 @@
+"""A finished run to a Langfuse server: traces as OTLP in its JSON form, then scores on them.
+
+The server and the keys are those of Langfuse's own variables. Everything has an id of its own, so that sending again writes over what
+is there and nothing counts twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from honestone.adapters.transport import (
+    Answer,
+    Endpoint,
+    Transport,
+    clean,
+    decode,
+    error_said,
+    hold,
+    host_of,
+    let_go,
+    retry_after,
+)
+from honestone.core.errors import UsageError
+from honestone.core.json_value import Json
+from honestone.ports import CallFailed
+
+HOST_VARIABLES: Final = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST")
+KEY_VARIABLES: Final = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
+SPANS: Final = "/api/public/otel/v1/traces"
+SCORES: Final = "/api/public/scores"
+_LARGEST: Final = 900_000
+"""Bytes of a request: a server takes 1 MiB of scores at a time."""
+_MOST: Final = 100
+_SECONDS: Final = 30.0
+_WAITS: Final = (1.0, 4.0, 15.0)
+"""Before the second, third and fourth try, where the server does not say how long to wait."""
+_LONGEST_WAIT: Final = 60.0
+_SIDE_BY_SIDE: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LangfuseServer:
+    """Where to, without a login, and what proves that we may. `secrets` are never shown."""
+
+    endpoint: Endpoint
+    headers: Mapping[str, str]
+    secrets: tuple[str, ...]
+
+    @property
+    def where(self) -> str:
+        return host_of(self.endpoint.base_url)
+
+
+def langfuse_server(environment: Mapping[str, str]) -> LangfuseServer:
+    """The server of the variables. Raises UsageError for what is missing or cannot be."""
+    host = next((found for name in HOST_VARIABLES if (found := environment.get(name, "").strip())), "")
+    keys = [environment.get(name, "").strip() for name in KEY_VARIABLES]
+    missing = [
+        name for name, value in zip((HOST_VARIABLES[1], *KEY_VARIABLES), (host, *keys), strict=True) if not value
+    ]
+    if missing:
+        raise UsageError(
+            f"--format langfuse needs {', '.join(missing)}: not set",
+            hint="LANGFUSE_HOST is the address, such as https://cloud.langfuse.com; the keys are in the project's settings",
+        )
+    scheme, mark, rest = host.partition("://")
+    if scheme not in ("http", "https") or not mark or not rest or "@" in rest:
+        raise UsageError(
+            "the address of Langfuse must be http://HOST or https://HOST, without a login",
+            hint="LANGFUSE_HOST=https://cloud.langfuse.com",
+        )
+    if not all(key.isascii() and key.isprintable() and " " not in key for key in keys):
+        raise UsageError(f"{' or '.join(KEY_VARIABLES)} holds a character that cannot be part of a key; set it again")
+    login = base64.b64encode(":".join(keys).encode()).decode()
+    headers = {
+        "Authorization": f"Basic {login}",
+        "Content-Type": "application/json",
+        "x-langfuse-ingestion-version": "4",
+        "x-langfuse-public-key": keys[0],
+    }
+    endpoint = Endpoint(provider="langfuse", base_url=host.rstrip("/"), timeout=_SECONDS)
+    return LangfuseServer(endpoint=endpoint, headers=headers, secrets=(login, keys[1]))
+
+
+async def send_to_langfuse(
+    server: LangfuseServer,
+    *,
+    spans: Sequence[Mapping[str, Json]],
+    scores: Sequence[Mapping[str, Json]],
+    resource: Mapping[str, str],
+    scope: tuple[str, str],
+) -> None:
+    """Send all of it, traces first. Raises UsageError, which says what had arrived, and holds no key."""
+    sending = _Sending(server)
+    transport = sending.transport = hold(sending)
+    assert transport is not None
+    try:
+        for part in _parts(spans):
+            await sending.post(SPANS, _otlp(part, resource, scope), "traces")
+        await sending.scores(scores)
+    finally:
+        await let_go(sending)
+
+
+class _Sending:
+    """One export. It counts what has arrived, for whoever has to hear that the rest did not."""
+
+    def __init__(self, server: LangfuseServer) -> None:
+        self.transport: Transport | None = None
+        self._server = server
+        self._arrived = 0
+
+    async def scores(self, scores: Sequence[Mapping[str, Json]]) -> None:
+        """As lists, which servers take since 2026; one by one where the first list is refused."""
+        parts = list(_parts(scores))
+        for number, part in enumerate(parts):
+            answer = await self._exchange(SCORES, list(part))
+            if number == 0 and answer.status in (400, 404, 422):
+                await self._one_by_one(scores)
+                return
+            self._check(answer, "scores")
+            self._arrived += len(part)
+
+    async def _one_by_one(self, scores: Sequence[Mapping[str, Json]]) -> None:
+        turns = asyncio.Semaphore(_SIDE_BY_SIDE)
+
+        async def send(score: Mapping[str, Json]) -> None:
+            async with turns:
+                await self.post(SCORES, score, "scores")
+            self._arrived += 1
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for score in scores:
+                    group.create_task(send(score))
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+
+    async def post(self, path: str, body: Json, what: str) -> None:
+        self._check(await self._exchange(path, body), what)
+
+    async def _exchange(self, path: str, body: Json) -> Answer:
+        """An answer that is final: what may pass by itself is asked again."""
+        assert self.transport is not None
+        data = json.dumps(body, ensure_ascii=True, allow_nan=False).encode()
+        for wait in (*_WAITS, None):
+            got = await self.transport.exchange("POST", self._server.endpoint, path, self._server.headers, data)
+            again = got.retryable if isinstance(got, CallFailed) else got.status == 429 or got.status >= 500
+            if not again or wait is None:
+                break
+            asked = None if isinstance(got, CallFailed) else retry_after(got.headers, time.time())
+            await asyncio.sleep(min(wait if asked is None else asked, _LONGEST_WAIT))
+        if isinstance(got, CallFailed):
+            raise self._failure(str(got))
+        return got
+
+    def _check(self, answer: Answer, what: str) -> None:
+        """That the server took all of it."""
+        where, words = self._server.where, error_said(answer).message
+        if answer.status in (401, 403):
+            names = " and ".join(KEY_VARIABLES)
+            raise self._failure(f"{where} refused the keys ({answer.status}); are {names} of one project?")
+        if 300 <= answer.status < 400:
+            raise self._failure(f"{where} redirects, which is not followed; set LANGFUSE_HOST to where it leads")
+        if answer.status >= 400:
+            raise self._failure(f"{where} did not take the {what} ({answer.status}): {words or 'no reason given'}")
+        said = decode(answer.body)
+        refused = _refused(said) if isinstance(said, dict) else ""
+        if refused:
+            raise self._failure(f"{where} did not take all {what}: {refused}")
+
+    def _failure(self, words: str) -> UsageError:
+        for secret in self._server.secrets:
+            words = clean(words, secret, limit=400)
+        return UsageError(
+            words, hint=f"{self._arrived} scores had arrived; send again with the same command: nothing counts twice"
+        )
+
+
+def _refused(said: Mapping[str, object]) -> str:
+    """What the answer to a part says was not taken (207, and OTLP's `partialSuccess`); empty where all was."""
+    number, errors = said.get("rejected"), said.get("errors")
+    if number:
+        first = (
+            next((one.get("message") for one in errors if isinstance(one, dict)), "")
+            if isinstance(errors, list)
+            else ""
+        )
+        return f"{number} refused: {first or 'no reason given'}"
+    partial = said.get("partialSuccess")
+    if isinstance(partial, dict) and str(partial.get("rejectedSpans") or "0") != "0":
+        return f"{partial['rejectedSpans']} spans refused: {partial.get('errorMessage') or 'no reason given'}"
+    return ""
+
+
+def _parts(rows: Sequence[Mapping[str, Json]]) -> Iterator[Sequence[Mapping[str, Json]]]:
+    """Rows in requests that a server takes: at most so many and so many bytes, at least one row each."""
+    part: list[Mapping[str, Json]] = []
+    size = 0
+    for row in rows:
+        length = len(json.dumps(row, ensure_ascii=True)) + 2
+        if part and (len(part) >= _MOST or size + length > _LARGEST):
+            yield part
+            part, size = [], 0
+        part.append(row)
+        size += length
+    if part:
+        yield part
+
+
+def _otlp(spans: Sequence[Mapping[str, Json]], resource: Mapping[str, str], scope: tuple[str, str]) -> Json:
+    about: Json = {"attributes": [{"key": name, "value": {"stringValue": value}} for name, value in resource.items()]}
+    scoped: Json = {"scope": {"name": scope[0], "version": scope[1]}, "spans": list(spans)}
+    return {"resourceSpans": [{"resource": about, "scopeSpans": [scoped]}]}
