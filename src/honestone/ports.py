@@ -1,4 +1,4 @@
-"""The six protocols between the engine and the outside. Their docstrings are the contract.
+"""The protocols between the engine and the outside. Their docstrings are the contract.
 
 Whatever goes wrong outside is returned or raised as one of the failures here, never as a score. Everything is async;
 adapters own their time limits and end what they started before they return.
@@ -472,14 +472,20 @@ Recordable: TypeAlias = "Event | Mapping[str, Any]"
 
 
 class Store(Protocol):
-    """Where runs are kept. Append-only; what a call wrote survives a kill of the process; safe for several processes.
+    """Where runs are kept, for commands. Append-only; what a call wrote survives a kill of the process; safe for several processes.
 
-    Raises StoreError when it cannot read or write.
+    A call may wait for a server, so it has no place in an event loop that works on a run: that uses `journal`. One thread
+    at a time uses it, apart from what its journal does. Raises StoreError when it cannot read or write.
     """
 
     @property
     def root(self) -> Path:
         """The folder for files that belong to its runs, such as reports. It may not exist yet."""
+        ...
+
+    @property
+    def journal(self) -> Journal:
+        """The same store for what runs in an event loop; always the same object. `close` ends it."""
         ...
 
     def lock(self, identity: str) -> bool:
@@ -611,6 +617,53 @@ class Store(Protocol):
     def keep_blobs(self, blobs: Mapping[str, bytes]) -> None: ...
 
     def close(self) -> None: ...
+
+
+class Journal(Protocol):
+    """What the engine does with a store while it works on a run. Its methods do what those of `Store` with the same names do.
+
+    The event loop is free while a call waits. Calls are made in the order in which they were begun, and one that was begun is
+    made whatever becomes of its task: a task that is cancelled meanwhile gets its answer first, and is cancelled at what it
+    awaits next. Without an answer for ten seconds it is cancelled at once. Raises StoreError and StoreAway.
+    """
+
+    async def recall(self, key: str) -> Sequence[KeptReply]:
+        """Every recorded reply to a request, oldest first. What several tasks ask for at the same time is looked up at once."""
+        ...
+
+    async def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None: ...
+
+    async def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None: ...
+
+    async def claim_reply(self, key: str) -> bool: ...
+
+    async def give_back_reply(self, key: str) -> None: ...
+
+    async def grant(self, run: str, request: GrantRequest) -> tuple[bool, RunGrants]: ...
+
+    async def take_slot(self, line: str, seconds: float) -> float: ...
+
+    async def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> Event | None: ...
+
+    async def append_many(self, run: str, events: Iterable[Recordable]) -> Mapping[int, Event | None]:
+        """Several, in one transaction with those that other tasks append to the run at the same time."""
+        ...
+
+    async def finish_run(self, run: str, result: str, event: Recordable) -> None: ...
+
+    async def result_of(self, run: str) -> str | None: ...
+
+    async def case_of(self, run: str, case: str) -> RecordedCase | None: ...
+
+    async def attempts_of(self, run: str, case: str, attempts: int) -> list[Event]: ...
+
+    async def blob(self, digest: str) -> bytes | None: ...
+
+    async def keep_blobs(self, blobs: Mapping[str, bytes]) -> None: ...
+
+    def keep_live(self, run: str, record: Callable[[], LiveRun]) -> None:
+        """It waits for nothing: a thread writes."""
+        ...
 
 
 StoreTable: TypeAlias = Literal["runs", "events", "cases", "replies", "blobs"]

@@ -58,6 +58,7 @@ from honestone.ports import (
     Brief,
     CallFailed,
     Completion,
+    Journal,
     Judge,
     Model,
     Prompt,
@@ -574,6 +575,7 @@ def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> No
     _check_blobs(store)
     _check_replies(store)
     other = _check_runs(store, run, log)
+    asyncio.run(_check_journal(store, run))
     if survives:
         store.close()
         store = make_store()
@@ -737,6 +739,67 @@ def _check_replies(store: Store) -> None:
         "`answers` must give every reply to a request, oldest first",
     )
     _require(not answers.get("unknown"), "`answers` must give nothing for a request without a reply")
+
+
+async def _check_journal(store: Store, run: str) -> None:
+    """The store and its journal are one: what either keeps, the other one finds."""
+    journal = store.journal
+    _require(store.journal is journal, "a store has one journal")
+    for name in ("first", "second"):
+        await journal.keep_reply("in a loop", "judge", {"text": name})
+    kept = await asyncio.gather(*(journal.recall(key) for key in ("in a loop", "nothing", "in a loop")))
+    _require(
+        [len(one) for one in kept] == [2, 0, 2], "`recall` must give every reply to each request, to each who asks"
+    )
+    _require(
+        list(kept[0]) == list(store.answers(["in a loop"])["in a loop"]), "`recall` must give what `answers` gives"
+    )
+    _require(await journal.reply("in a loop") == {"text": "second"}, "what the journal kept must be found by `reply`")
+    _require(await journal.reply("in a loop", since="9999") is None, "a reply from before `since` does not count")
+    await _check_journal_claims(store, journal)
+    await _check_journal_events(store, journal)
+    granted, now = await journal.grant(run, GrantRequest(calls=1))
+    _require(granted and store.open_grants(run, RunGrants()).calls == now.calls, "what the journal grants is granted")
+    _require(await journal.take_slot("in a loop", 1.0) == 0, "the first slot of a line begins now")
+    await journal.keep_blobs({"in a loop": b"kept"})
+    _require(await journal.blob("in a loop") == store.blob("in a loop") == b"kept", "content must come back")
+    _require(await journal.blob("nowhere") is None, "content that is not there is None")
+
+
+async def _check_journal_claims(store: Store, journal: Journal) -> None:
+    claimed = await asyncio.gather(*(journal.claim_reply("in a loop") for _ in range(3)))
+    _require(sorted(claimed) == [False, False, True], "of several tasks one gets the claim")
+    _require(not store.claim_reply("in a loop"), "what the journal claimed cannot be claimed again")
+    await journal.give_back_reply("in a loop")
+    _require(store.claim_reply("in a loop"), "a claim that was given back is free")
+    store.give_back_reply("in a loop")
+
+
+async def _check_journal_events(store: Store, journal: Journal) -> None:
+    facts: JsonObject = {"input": [], "attempts": 1, "attempt_rule": "mean", "split": "train", "rubric": "r"}
+    cases = tuple(RecordedCase({"id": f"case {n}", **facts, "contract": "c"}) for n in range(2))
+    first = SuiteStarted(suite=StartedSuite(path="s"), contract={}, contract_id="c", rubrics={}, cases=cases)
+    run = store.start_run(kind="suite", subject="s", identity="in a loop", contract="c", first=first)
+    _require(await journal.case_of(run, "case 1") == cases[1], "one case must be readable alone")
+    made = [OutputProduced(case=f"case {n}", attempt=1, output=str(n)) for n in range(2)]
+    again = [replace(event, output="later") for event in made]
+    found = await asyncio.gather(
+        journal.append_many(run, made),
+        journal.append_many(run, [CasePassedBy(case="x", reason="r"), again[1]]),
+        journal.append_many(run, [again[0]]),
+        journal.append_many(run, []),
+    )
+    _require(
+        [dict(one) for one in found] == [{}, {1: made[1]}, {0: made[0]}, {}],
+        "each task must get what is on record instead of its own events, by their place",
+    )
+    _require(
+        await journal.append(run, again[0], {"of a loop": b"1"}) == made[0], "`append` must give what was on record"
+    )
+    _require(await journal.attempts_of(run, "case 1", 1) == [made[1]], "what is on record of a case's attempts comes")
+    _require(store.events(run)[1:3] == made, "events are in the order in which they were appended")
+    await journal.finish_run(run, "pass", RunFinished(result="pass"))
+    _require(await journal.result_of(run) == "pass", "a finished run has a result")
 
 
 def _check_runs(store: Store, run: str, log: list[Event]) -> str:

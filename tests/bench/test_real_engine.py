@@ -113,7 +113,7 @@ class Engine:
         for name in (*self.cell.world.panel_judges, *self.cell.world.heldout_judges):
             judge = ScriptedJudge(lambda question, name=name: self.look(name, question), id=name)
             seats[name] = Seat(id=name, judge=judge, kind="model")
-        panel = Panel(seats=tuple(seats.values()), store=self.store, meter=meter)
+        panel = Panel(seats=tuple(seats.values()), journal=self.store.journal, meter=meter)
         self.runner = LoopRunner(
             run=run,
             state=self.cell.policy.start(started, self.cell.scorer),

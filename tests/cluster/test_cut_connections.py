@@ -17,7 +17,7 @@ from honestone.core.errors import StoreAway
 from honestone.core.events import OtherEvent
 from honestone.core.rates import RateLimits
 from honestone.core.spend import Meter, RunGrants
-from honestone.engine.paid_calls import give_back, reserve_in
+from honestone.engine.journal import give_back, reserve_in
 from honestone.engine.panel import Panel, Seat
 from honestone.ports import Store
 from honestone.testing import ScriptedJudge
@@ -52,7 +52,7 @@ def call(url: str, folder: Path, judge: ScriptedJudge, run: str, *, patience: fl
         seat = Seat(id=judge.id, judge=judge, rates=rates)
 
         async def work() -> None:
-            panel = Panel(seats=[seat], store=store, meter=meter)
+            panel = Panel(seats=[seat], journal=store.journal, meter=meter)
             found = await panel.consult(world.question(RUBRIC))
             assert found[0].ballot.marks and found[0].refused is None
             if store.event_count(run) == 1:

@@ -48,14 +48,14 @@ def test_a_rate_holds_over_three_processes(url: str, tmp_path: Path) -> None:
         from honestone.adapters.stores.postgres import PostgresStore
         from honestone.core.rates import RateLimits
         from honestone.core.store_address import store_address
-        from honestone.engine.paid_calls import turn
+        from honestone.engine.journal import turn
         from honestone.ports import RunOrigin
         store = PostgresStore(store_address(sys.argv[1]), Path(sys.argv[2]), origin=RunOrigin())
         rates = RateLimits(account="one", requests_per_minute=600)
 
         async def caller():
             for _ in range(12):
-                async with turn(store, rates):
+                async with turn(store.journal, rates):
                     print(time.time(), flush=True)
 
         async def work():

@@ -72,4 +72,4 @@ def seats(*judges: Judge) -> tuple[Seat, ...]:
 
 
 def panel(judges: Sequence[Judge], store: Store | None = None, *, meter_: Meter | None = None, **more: Any) -> Panel:
-    return Panel(seats=seats(*judges), store=store or MemoryStore(), meter=meter_ or meter(), **more)
+    return Panel(seats=seats(*judges), journal=(store or MemoryStore()).journal, meter=meter_ or meter(), **more)

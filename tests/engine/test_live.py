@@ -34,7 +34,7 @@ def live(run: str = "RUN", **more: Any) -> Live:
     return Live(
         kind="eval",
         run=run,
-        store=more.pop("store", MemoryStore()),
+        journal=more.pop("store", MemoryStore()).journal,
         meter=more.pop("meter", world.meter()),
         observer=Heard(),
         **more,

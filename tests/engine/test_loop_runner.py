@@ -115,7 +115,9 @@ class Loop:
         )
         seats = world.seats(*self.panel, *self.holdouts)
         bench = Evaluator(
-            self.rubric, CheckRunner(self.place.path.parent), Panel(seats=seats, store=self.store, meter=self.meter)
+            self.rubric,
+            CheckRunner(self.place.path.parent),
+            Panel(seats=seats, journal=self.store.journal, meter=self.meter),
         )
         count = len(self.panel)
         return LoopRunner(

@@ -475,7 +475,7 @@ def test_anything_that_may_change_a_reply_asks_anew(change: dict[str, Any]) -> N
     one(ScriptedJudge(), store=store)
     judge = change.get("judge", ScriptedJudge())
     seat = Seat(id=judge.id, judge=judge, draw=change.get("draw", 0))
-    panel = Panel(seats=[seat], store=store, meter=world.meter())
+    panel = Panel(seats=[seat], journal=store.journal, meter=world.meter())
     (found,) = world.run(panel.consult(change.get("question", QUESTION)))
     assert (found.spend.judge_calls, found.spend.cached_calls) == (1, 0) and TEXT
 
@@ -485,9 +485,9 @@ def test_two_seats_of_one_judge_are_two_looks() -> None:
     store = MemoryStore()
     judge = ScriptedJudge([True, False])
     pair = [Seat(id="j", judge=judge), Seat(id="j#2", judge=judge, draw=1)]
-    found = world.run(Panel(seats=pair, store=store, meter=world.meter()).consult(QUESTION))
+    found = world.run(Panel(seats=pair, journal=store.journal, meter=world.meter()).consult(QUESTION))
     assert [answers(c.ballot)["alpha"] for c in found] == [True, False]
-    silent = Panel(seats=pair, store=store, meter=world.meter(0))
+    silent = Panel(seats=pair, journal=store.journal, meter=world.meter(0))
     assert [c.spend.cached_calls for c in world.run(silent.consult(QUESTION))] == [1, 1]
 
 

@@ -85,7 +85,7 @@ def worked(
         evaluator=lambda case: evaluator,
         changed=lambda case: [],
         target=Target(then),
-        store=store,
+        journal=store.journal,
         meter=Meter(calls=9, minutes=9, usd=None, clock=lambda: 0.0),
         observer=SimpleNamespace(note=lambda text: None),
         base=Path(),

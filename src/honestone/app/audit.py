@@ -27,7 +27,7 @@ from honestone.core.rubric import Key
 from honestone.engine.live import Live
 from honestone.engine.panel import Consulted, Panel, Seat
 from honestone.engine.place import version_blobs
-from honestone.ports import Observer, Store
+from honestone.ports import Journal, Observer, Store
 from honestone.report.documents.audit import AuditDoc, AuditedJudgeDoc, FlipDoc, ProbeDoc
 from honestone.report.documents.scorecard import ArtifactDoc
 from honestone.report.scorecard import usage_document
@@ -94,8 +94,8 @@ class _Audit:
         )
 
     async def _ask_all(self, store: Store, run: str, log: list[Event]) -> None:
-        live = Live(kind="audit", run=run, store=store, meter=self._meter, observer=self._observer)
-        asking = _Asking(self._of, live, store, run, log, self._panel(store, run, log), self._each)
+        live = Live(kind="audit", run=run, journal=store.journal, meter=self._meter, observer=self._observer)
+        asking = _Asking(self._of, live, store.journal, run, log, self._panel(store, run, log), self._each)
         variants, seats = self._probes.variants, self._of.seats
         first = [self._probes.untouched, *(one for one in variants if one.probe is ProbeKind.EMPTY)]
         await asking.ask((seat, one) for one in first for seat in seats)
@@ -121,9 +121,9 @@ class _Asking:
     """The questions of one run: what is on record is not asked again."""
 
     def __init__(
-        self, of: Measured, live: Live, store: Store, run: str, log: list[Event], panel: Panel, each: int
+        self, of: Measured, live: Live, journal: Journal, run: str, log: list[Event], panel: Panel, each: int
     ) -> None:
-        self._of, self._live, self._store, self._run = of, live, store, run
+        self._of, self._live, self._journal, self._run = of, live, journal, run
         self._log, self._panel, self._total = log, panel, each * len(of.seats)
         answered = [event for event in log if isinstance(event, ProbeAnswered)]
         self._ballots = {(one.ballot.judge, one.probe, one.variant): one.ballot for one in answered}
@@ -142,7 +142,7 @@ class _Asking:
                 self._live.progress(len(self._ballots), self._total, "asking")
                 consulted = await task
                 stop_at_limit(consulted.refused, count(len(self._ballots), "question"))
-                self._keep(one, consulted)
+                await self._keep(one, consulted)
         finally:
             for task in tasks:
                 task.cancel()
@@ -153,7 +153,7 @@ class _Asking:
         artifact = Artifact(self._of.artifact.path, one.version)
         return self._panel.consult_one(seat, Question(artifact=artifact, criteria=one.criteria))
 
-    def _keep(self, one: Variant, consulted: Consulted) -> None:
+    async def _keep(self, one: Variant, consulted: Consulted) -> None:
         quoted, unfound = self._quotes(one, consulted.ballot)
         event = ProbeAnswered(
             probe=one.probe,
@@ -166,7 +166,7 @@ class _Asking:
             unfound=unfound,
             spend=consulted.spend,
         )
-        self._store.append(self._run, event, version_blobs(one.version))
+        await self._journal.append(self._run, event, version_blobs(one.version))
         self._log.append(event)
         self._ballots[consulted.ballot.judge, one.probe, one.name] = consulted.ballot
 

@@ -181,7 +181,8 @@ def take_reply(store: Store, seat: Seat, question: Question, text: str) -> Taken
 
 async def ballot_on_record(store: Store, seat: Seat, question: Question) -> Ballot:
     """What `eval` would make of the replies on record. No judge is called."""
-    panel = Panel(seats=(seat,), store=store, meter=Meter(calls=0, minutes=1, usd=None, clock=time.monotonic))
+    meter = Meter(calls=0, minutes=1, usd=None, clock=time.monotonic)
+    panel = Panel(seats=(seat,), journal=store.journal, meter=meter)
     return (await panel.consult_one(seat, question)).ballot
 
 

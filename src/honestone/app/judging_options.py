@@ -327,7 +327,7 @@ def make_panel(
     return Panel(
         seats=(*seats, *holdouts),
         first_counts=frozenset(seat.id for seat in holdouts),
-        store=store,
+        journal=store.journal,
         meter=meter,
         fresh=options.fresh,
         ask=options.ask,

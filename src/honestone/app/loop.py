@@ -33,8 +33,8 @@ from honestone.core.loop.state import LoopLimits, Policy, Result, S, Stop, fold
 from honestone.core.rates import rates_of
 from honestone.core.rubric import Check, Rubric
 from honestone.core.spend import Meter, Spend
+from honestone.engine.journal import reserve_in
 from honestone.engine.loop_runner import Judgement, LoopRunner
-from honestone.engine.paid_calls import reserve_in
 from honestone.engine.panel import Seat, with_retries
 from honestone.engine.place import Place, require_resumable, version_blobs
 from honestone.formats.source import SuiteSource

@@ -17,7 +17,7 @@ from honestone.core.contract import Contract, digest_json
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import Event, RunFinished, Started, StartedArtifact, total_spend
 from honestone.core.spend import Meter
-from honestone.engine.paid_calls import reserve_in
+from honestone.engine.journal import reserve_in
 from honestone.engine.panel import Seat
 from honestone.ports import REASKS, Observer, Store
 from honestone.system.drawing import count

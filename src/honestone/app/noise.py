@@ -79,7 +79,7 @@ class _Measurement:
     async def _look(self, store: Store, run: str, log: list[Event]) -> None:
         """One look after the other: a judge that thinks about several at once might not be asked what it was asked before."""
         plan, seats, began = self._of.plan, self._of.seats, store.find_run(run).started
-        live = Live(kind="noise", run=run, store=store, meter=self._meter, observer=self._observer)
+        live = Live(kind="noise", run=run, journal=store.journal, meter=self._meter, observer=self._observer)
         for number in range(sum(isinstance(event, LookTaken) for event in log), self._looks):
             live.progress(number, self._looks, "looking")
             drawn = [replace(seat, draw=seat.draw + number * len(seats)) for seat in seats]
@@ -90,5 +90,5 @@ class _Measurement:
                 judged = await evaluator.judge(evaluator.question(self._of.artifact))
             stop_at_limit(judged.refused, count(number, "look"))
             event = LookTaken(number=number + 1, ballots=judged.ballots, spend=judged.spend, by_judge=judged.by_judge)
-            store.append(run, event)
+            await store.journal.append(run, event)
             log.append(event)

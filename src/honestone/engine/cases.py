@@ -17,12 +17,11 @@ from honestone.core.skill.skill_file import Skill
 from honestone.core.spend import Meter, Spend
 from honestone.core.suite.case import Case
 from honestone.core.suite.record import CaseRecord
-from honestone.engine.paid_calls import settle, turn
+from honestone.engine.journal import settle, turn
 from honestone.engine.panel import Evaluator
-from honestone.engine.place import load_version, version_blobs
-from honestone.engine.together import Together
+from honestone.engine.place import recall_version, version_blobs
 from honestone.engine.traced import run_target, tell_scores
-from honestone.ports import HasCapacity, Observer, Output, Store, Target, Task
+from honestone.ports import HasCapacity, Journal, Observer, Output, Target, Task
 from honestone.system.telemetry import is_traced, part_under_way
 from honestone.system.workspace import Folder, make_folder, run_command
 
@@ -33,9 +32,9 @@ _CHANGED = "a target that changes it may not be judged by it; what was judged be
 class KnownOutputs(Protocol):
     """Outputs that are there already. What `find` gives is put on record; `keep` hears of every output on record."""
 
-    def find(self, case: Case, attempt: int) -> OutputProduced | None: ...
+    async def find(self, case: Case, attempt: int) -> OutputProduced | None: ...
 
-    def keep(self, output: OutputProduced) -> None: ...
+    async def keep(self, output: OutputProduced) -> None: ...
 
 
 @dataclass(kw_only=True)
@@ -55,7 +54,7 @@ class CaseWork:
     evaluator: Callable[[CaseRecord], Evaluator]
     changed: Callable[[CaseRecord], Sequence[str]]
     target: Target | None
-    store: Store
+    journal: Journal
     meter: Meter
     observer: Observer
     base: Path
@@ -73,7 +72,6 @@ class CaseWork:
 
     def __post_init__(self) -> None:
         self._at_work = asyncio.Semaphore(self.targets_at_once)
-        self._append = Together[Sequence[Event], Mapping[int, Event | None]](self._append_all)
 
     @property
     def targets_at_once(self) -> int:
@@ -88,8 +86,8 @@ class CaseWork:
         refusal = self.meter.exhausted() or (self.meter.no_call_left() if asks else None)
         return None if refusal is None else f"the budget is used up: {refusal}"
 
-    def skip(self, case: CaseRecord, reason: str) -> None:
-        self._put(CasePassedBy(case=case.case.id, reason=reason))
+    async def skip(self, case: CaseRecord, reason: str) -> None:
+        await self._put(CasePassedBy(case=case.case.id, reason=reason))
 
     async def attempt(self, case: CaseRecord, number: int) -> None:
         """One attempt to its end: an output, on record before it is judged, then what is said of it."""
@@ -102,27 +100,27 @@ class CaseWork:
 
     async def _attempt(self, case: CaseRecord, number: int) -> None:
         event = case.produced.get(number)
-        found = self._find(case.case, number) if event is None else None
+        found = await self._find(case.case, number) if event is None else None
         if found is not None:
-            await self._record_and_judge(case, found, output_from_event(found, self.store), is_free=True)
+            await self._record_and_judge(case, found, await recall_output(found, self.journal), is_free=True)
         elif event is not None:
-            self._keep(event)  # the process that recorded it may have been killed before that
+            await self._keep(event)  # the process that recorded it may have been killed before that
             if event.error is None:
-                await self._judge(case, number, output_from_event(event, self.store))
+                await self._judge(case, number, await recall_output(event, self.journal))
         elif self.target is not None:
             await self._run_and_judge(self.target, case, number)
         else:
             await self._judge(case, number, None)
 
-    def _find(self, case: Case, number: int) -> OutputProduced | None:
-        event = None if self.known is None else self.known.find(case, number)
+    async def _find(self, case: Case, number: int) -> OutputProduced | None:
+        event = None if self.known is None else await self.known.find(case, number)
         if event is not None:
             self.meter.spent.join(event.spend)
         return event
 
-    def _keep(self, event: OutputProduced) -> None:
+    async def _keep(self, event: OutputProduced) -> None:
         if self.known is not None:
-            self.known.keep(event)
+            await self.known.keep(event)
 
     async def _run_and_judge(self, target: Target, case: CaseRecord, number: int) -> None:
         async with _InFolder(self, case.case, number) as place:
@@ -140,11 +138,11 @@ class CaseWork:
         if event.error is None and is_free and output.files is None:
             await self._judge(case, event.attempt, output, event)
             return
-        kept = self._put(event, output.files)
+        kept = await self._put(event, output.files)
         if kept is not event:
             assert isinstance(kept, OutputProduced)
-            event, output = kept, output_from_event(kept, self.store)
-        self._keep(event)
+            event, output = kept, await recall_output(kept, self.journal)
+        await self._keep(event)
         if event.error is None:
             await self._judge(case, event.attempt, output)
 
@@ -162,10 +160,10 @@ class CaseWork:
         try:
             async with self._at_work:
                 tokens = 0 if self.rates is None else tokens_of(task.prompt)
-                async with turn(self.store, self.rates, tokens):
+                async with turn(self.journal, self.rates, tokens):
                     self.meter.spent.target_calls += 1
                     output = await run_target(target, task)
-                settle(self.store, self.rates, tokens, output.usage)
+                await settle(self.journal, self.rates, tokens, output.usage)
         except StoreError:  # not the target's fault, and the output of this case may be produced again
             raise
         except Exception as error:  # a full disk, a fault in somebody's target: this case's, not the suite's
@@ -199,29 +197,23 @@ class CaseWork:
             refused=judged.refused,
         )
         events: tuple[Event, ...] = (said,) if free is None else (free, said)
-        lost = await self._append(events)
-        kept = [self._added(event, lost.get(id(event))) for event in events if lost.get(id(event), event) is not None]
+        lost = await self.journal.append_many(self.run, events)
+        kept = [
+            await self._added(event, lost.get(place))
+            for place, event in enumerate(events)
+            if lost.get(place, event) is not None
+        ]
         if isinstance(kept[0], OutputProduced):
-            self._keep(kept[0])
+            await self._keep(kept[0])
             if kept[0] is not free:  # what was said is not about the output that is on record
-                await self._judge(record, number, output_from_event(kept[0], self.store))
+                await self._judge(record, number, await recall_output(kept[0], self.journal))
 
-    def _append_all(self, wished: Sequence[Sequence[Event]]) -> Mapping[int, Event | None]:
-        """Those that are not on record, by the `id` of the object, with what is there instead."""
-        events = [event for some in wished for event in some]
-        if len(events) > 1:
-            lost = self.store.append_many(self.run, events)
-            return {id(events[place]): other for place, other in lost.items()}
-        other = self.store.append(self.run, events[0])
-        return {} if other is None else {id(events[0]): other}
-
-    def _put(self, event: Event, files: Version | None = None) -> Event:
+    async def _put(self, event: Event, files: Version | None = None) -> Event:
         """An event into the store, with the files that it speaks of, and into the record; what is on record of it."""
-        return self._added(
-            event, self.store.append(self.run, event, version_blobs(files) if files is not None else None)
-        )
+        blobs = None if files is None else version_blobs(files)
+        return await self._added(event, await self.journal.append(self.run, event, blobs))
 
-    def _added(self, event: Event, other: Event | None) -> Event:
+    async def _added(self, event: Event, other: Event | None) -> Event:
         """Into the record what is on record: an event, or the `other` that another process had put there before. Then what
         this one cost is recorded all the same."""
         if other is None:
@@ -230,7 +222,7 @@ class CaseWork:
         self.add(other)
         if isinstance(event, OutputProduced | AttemptJudged) and event.spend != Spend():
             late = DuplicateWork(case=event.case, attempt=event.attempt, spend=event.spend)
-            self.store.append(self.run, late)
+            await self.journal.append(self.run, late)
             self.add(late)
         return other
 
@@ -332,12 +324,13 @@ def produced_event(case: str, attempt: int, output: Output) -> OutputProduced:
     )
 
 
-def output_from_event(event: OutputProduced, store: Store) -> Output:
+async def recall_output(event: OutputProduced, journal: Journal) -> Output:
+    """What a target produced, with the workspace as it left it."""
     return Output(
         text=event.output,
         error=event.error,
         duration_ms=event.duration_ms,
         diff=event.diff,
         trace=event.trace,
-        files=None if event.files is None else load_version(store, event.files),
+        files=None if event.files is None else await recall_version(journal, event.files),
     )

@@ -248,7 +248,7 @@ class Evaluation:
 
     def __post_init__(self) -> None:
         meter = self.evaluator.panel.meter
-        live = Live(kind="eval", run=self.run, store=self.store, meter=meter, observer=self.observer)
+        live = Live(kind="eval", run=self.run, journal=self.store.journal, meter=meter, observer=self.observer)
         object.__setattr__(self, "live", live)
         object.__setattr__(self, "_asks_judges", self.evaluator.rubric.asks_judges)
         object.__setattr__(self, "_packing", packing_seats(self.evaluator.panel.seats))
@@ -261,7 +261,7 @@ class Evaluation:
         try:
             self._report(done, len(paths), "judging")
             while ready := await work.ready():
-                self._record(ready)
+                await self._record(ready)
                 for judgement, _ in ready:
                     yield judgement
                 done += len(ready)
@@ -273,15 +273,16 @@ class Evaluation:
     def _report(self, done: int, total: int, doing: str) -> None:
         self.live.progress(done, total, doing, left=self.live.time_left(done, total))
 
-    def _record(self, found: Sequence[_Found]) -> None:
+    async def _record(self, found: Sequence[_Found]) -> None:
         """All that is ready at a time in one go: a commit each would cost more than the judging."""
         blobs = {name: data for _, contents in found for name, data in contents.items()}
+        journal = self.store.journal
         if len(found) == 1:
-            self.store.append(self.run, found[0][0].event(), blobs)
+            await journal.append(self.run, found[0][0].event(), blobs)
             return
         if blobs:
-            self.store.keep_blobs(blobs)
-        self.store.append_many(self.run, [judgement.event() for judgement, _ in found])
+            await journal.keep_blobs(blobs)
+        await journal.append_many(self.run, [judgement.event() for judgement, _ in found])
 
     def _load(self, path: Path) -> Loaded:
         found = self.looked_at.pop(path, None)

@@ -15,7 +15,7 @@ from typing import Final
 
 from honestone.core.live import JudgeNow, LiveJudge, LiveRun
 from honestone.core.spend import Meter
-from honestone.ports import Observer, Span, Store
+from honestone.ports import Journal, Observer, Span
 from honestone.system.telemetry import NO_TELEMETRY, run_under_way
 
 
@@ -33,7 +33,7 @@ class Live:
 
     run: str
     kind: str
-    store: Store
+    journal: Journal
     meter: Meter
     observer: Observer
     is_sum: bool = False
@@ -57,7 +57,7 @@ class Live:
         self._outer = HERE.get()
         if self._outer is not None:
             self._outer._parts = [*(self._outer._parts if self._outer.is_sum else ()), self]
-        self.store.keep_live(self.run, self.record)
+        self.journal.keep_live(self.run, self.record)
         token = HERE.set(self)
         try:
             self._span = run_under_way(self.run, self.kind)

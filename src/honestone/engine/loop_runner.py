@@ -20,8 +20,8 @@ from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, s
 from honestone.core.loop.state import Accept, Ask, Policy, Propose, Result, RollBack, S, Stop, decide
 from honestone.core.rates import RateLimits
 from honestone.core.spend import Meter, Spend
+from honestone.engine.journal import give_back, settle, turn
 from honestone.engine.live import Live
-from honestone.engine.paid_calls import give_back, settle, turn
 from honestone.engine.place import Place, is_mix, load_version, sweep, version_blobs
 from honestone.engine.traced import propose, tell_scores
 from honestone.ports import Brief, Observer, Store, WorkDone, Worker
@@ -97,7 +97,7 @@ class LoopRunner(Generic[S]):
         self._worker = worker
         self._worker_rates = worker_rates
         self._versions: dict[str, Version] = {}
-        self._live = Live(kind="improve", run=run, store=store, meter=meter, observer=observer)
+        self._live = Live(kind="improve", run=run, journal=store.journal, meter=meter, observer=observer)
 
     async def work(self) -> Stop:
         """Work until core says stop. After a kill, the same call on the same events resumes where it was."""
@@ -284,9 +284,9 @@ class LoopRunner(Generic[S]):
         def brief(copy: Path) -> Brief:
             return replace(self._judgement.brief(self, action, copy, candidate), round=number)
 
-        async with turn(self.store, self._worker_rates):
+        async with turn(self.store.journal, self._worker_rates):
             done, after = await work_on_copy(self._worker, before, place, brief)
-        settle(self.store, self._worker_rates, 0, done.usage)
+        await settle(self.store.journal, self._worker_rates, 0, done.usage)
         version = None if after.version is None else place.part(after.version)
         outcome, detail = classify(
             before,

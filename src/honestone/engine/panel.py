@@ -35,9 +35,8 @@ from honestone.core.rubric import Check, Key, Rubric
 from honestone.core.scorecard import Scorer
 from honestone.core.spend import Meter, Spend, Usage
 from honestone.engine.early_stop import settled
+from honestone.engine.journal import claimed, settle, take_call, turn
 from honestone.engine.live import HERE
-from honestone.engine.paid_calls import claimed, settle, take_call, turn
-from honestone.engine.together import Together
 from honestone.engine.traced import ask_judge
 from honestone.ports import (
     REASKS,
@@ -46,13 +45,13 @@ from honestone.ports import (
     Finding,
     FunctionalJudge,
     HasCapacity,
+    Journal,
     Judge,
     KeptReply,
     Output,
     PatientJudge,
     Reply,
     Request,
-    Store,
 )
 from honestone.system.telemetry import telemetry
 
@@ -112,7 +111,7 @@ class Panel:
     """
 
     seats: Sequence[Seat]
-    store: Store
+    journal: Journal
     meter: Meter
     fresh: bool = False
     require_evidence: bool = False
@@ -126,9 +125,6 @@ class Panel:
     _waiting: dict[str, asyncio.Lock] = field(default_factory=dict)
     _gates: dict[str, asyncio.Semaphore] = field(default_factory=dict)
     _identities: dict[str, tuple[Judge, str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._look_up = Together[str, Mapping[str, Sequence[KeptReply]]](self.store.answers)
 
     async def consult(self, question: Question, seats: Sequence[Seat] | None = None) -> list[Consulted]:
         """Every seat's ballot, in the order of the seats. Calls are granted in that order too."""
@@ -230,12 +226,12 @@ class Panel:
             lock = self._waiting[key] = asyncio.Lock()
         try:
             async with lock:
-                known = (await self._look_up(key)).get(key, ())
+                known = await self.journal.recall(key)
                 kept = self._on_record(key, seat, known)
                 if kept is None:
-                    async with claimed(self.store, key):
+                    async with claimed(self.journal, key):
                         # Another process may have asked it since.
-                        known = (await self._look_up(key)).get(key, ())
+                        known = await self.journal.recall(key)
                         kept = self._on_record(key, seat, known)
                         if kept is None:
                             return await self._paid_reply(key, seat, request, question, spend), known
@@ -280,11 +276,11 @@ class Panel:
             spend.judge_calls += 1
             self.meter.spent.judge_calls += 1
             try:
-                async with gate, turn(self.store, seat.rates, tokens):
+                async with gate, turn(self.journal, seat.rates, tokens):
                     reply = await ask_judge(seat.id, seat.judge, request, question)
                     # At once, before anything else can fail, and not with those of others: a kill may cost one reply.
-                    self.store.keep_reply(key, seat.id, to_builtins(reply))
-                settle(self.store, seat.rates, tokens, reply.usage)
+                    await self.journal.keep_reply(key, seat.id, to_builtins(reply))
+                await settle(self.journal, seat.rates, tokens, reply.usage)
                 break
             except CallFailed as failed:
                 if failed.missing:  # nothing was there to be called
@@ -309,7 +305,7 @@ class Panel:
         try:
             async with lock:
                 if not self.fresh or key in self._asked:
-                    kept = self.store.reply(key, self.oldest_reply)
+                    kept = await self.journal.reply(key, self.oldest_reply)
                     if kept is not None:
                         return kept
                 gate = self._gates.setdefault(who, asyncio.Semaphore(self.concurrency))
@@ -319,7 +315,7 @@ class Panel:
                         return await call()
 
                 found = await with_retries(granted)
-                self.store.keep_reply(key, who, found)
+                await self.journal.keep_reply(key, who, found)
                 self._asked.add(key)
                 return found
         finally:

@@ -16,7 +16,7 @@ from honestone.system.judging_files import JudgingFiles
 
 if TYPE_CHECKING:
     from honestone.core.loop.state import LoopState
-    from honestone.ports import Store
+    from honestone.ports import Journal, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,14 +154,37 @@ def version_blobs(version: Version) -> dict[str, bytes]:
 
 def load_version(store: Store, digest: str) -> Version:
     """A version by its digest. Raises StoreError when the store does not hold it."""
-    data = store.blob(f"version:{digest}")
-    if data is None:
-        raise StoreError(f"the store does not hold the version {digest[:19]}")
-    listing = json.loads(data)
-    files = {}
-    for path, (file_digest, executable) in listing["files"].items():
-        content = store.blob(file_digest)
-        if content is None:
-            raise StoreError(f"the store has lost {path} of the version {digest[:19]}")
-        files[path] = Entry(content, executable)
-    return Version(files, is_folder=listing["folder"])
+    listing = _Listing(digest, store.blob(f"version:{digest}"))
+    return listing.version({name: store.blob(name) for name in listing.contents})
+
+
+async def recall_version(journal: Journal, digest: str) -> Version:
+    """The same in an event loop."""
+    listing = _Listing(digest, await journal.blob(f"version:{digest}"))
+    return listing.version({name: await journal.blob(name) for name in listing.contents})
+
+
+class _Listing:
+    """The list of a version's files. Raises StoreError where it is None, or a file's content is."""
+
+    def __init__(self, digest: str, data: bytes | None) -> None:
+        if data is None:
+            raise StoreError(f"the store does not hold the version {digest[:19]}")
+        self._digest = digest
+        listing = json.loads(data)
+        self._is_folder: bool = listing["folder"]
+        self._files: dict[str, tuple[str, bool]] = listing["files"]
+
+    @property
+    def contents(self) -> set[str]:
+        """The digests of the files."""
+        return {name for name, _ in self._files.values()}
+
+    def version(self, contents: Mapping[str, bytes | None]) -> Version:
+        files = {}
+        for path, (name, executable) in self._files.items():
+            content = contents[name]
+            if content is None:
+                raise StoreError(f"the store has lost {path} of the version {self._digest[:19]}")
+            files[path] = Entry(content, executable)
+        return Version(files, is_folder=self._is_folder)

@@ -40,7 +40,7 @@ class SuiteRun:
 
     def __post_init__(self) -> None:
         work = self.work
-        self._live = Live(kind="suite", run=work.run, store=work.store, meter=work.meter, observer=work.observer)
+        self._live = Live(kind="suite", run=work.run, journal=work.journal, meter=work.meter, observer=work.observer)
 
     async def all(self) -> None:
         """Every case to its end. Each step of an attempt is on record before the next.
@@ -70,7 +70,7 @@ class SuiteRun:
     async def _until_cancelled(self) -> None:
         """Raises RunCancelled when another process has ended this run."""
         work = self.work
-        while work.store.result_of(work.run) != CANCELLED:
+        while await work.journal.result_of(work.run) != CANCELLED:
             await asyncio.sleep(_LOOK_SECONDS)
         raise RunCancelled(f"run {work.run} was cancelled", hint="what is on record is kept: honestone show RUN")
 
@@ -91,7 +91,7 @@ class SuiteRun:
     async def _run_one(self, case: CaseRecord, number: int) -> None:
         reason = self.work.reason_to_skip(case)
         if reason is not None:
-            self._skip(case, reason)
+            await self._skip(case, reason)
             return
         self._worked += number not in case.produced
         await self.work.attempt(case, number)
@@ -100,8 +100,9 @@ class SuiteRun:
             self._end(case)
         self._report()
 
-    def _skip(self, case: CaseRecord, reason: str) -> None:
-        self.work.skip(case, reason)
+    async def _skip(self, case: CaseRecord, reason: str) -> None:
+        self._over.add(case.case.id)  # before anything is awaited: another attempt of it may be taken meanwhile
+        await self.work.skip(case, reason)
         self._left -= 0 if case.case.skip is not None else case.case.attempts
         self._end(case)
         self._report()

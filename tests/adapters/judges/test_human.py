@@ -59,7 +59,7 @@ def consult(person: Somebody, store: MemoryStore, *, draw: int = 0) -> Consulted
     meter = Meter(calls=9, minutes=9, usd=None, clock=lambda: 0.0)
 
     async def ask() -> Consulted:
-        panel = Panel(seats=[seat], store=store, meter=meter)
+        panel = Panel(seats=[seat], journal=store.journal, meter=meter)
         found = await panel.consult_one(seat, SAMPLE)
         await panel.close()
         return found

@@ -41,7 +41,7 @@ def consult(standin: Standin, api: str, **more: Any) -> Ballot:
     judge = PromptedJudge("x", model_for(standin, api), structured=False, **more)
     panel = Panel(
         seats=[Seat(id="x", judge=judge, kind="model")],
-        store=MemoryStore(),
+        journal=MemoryStore().journal,
         meter=Meter(calls=50, minutes=60, usd=None, clock=time.monotonic),
     )
 

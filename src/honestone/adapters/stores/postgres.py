@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from psycopg import Cursor
     from psycopg.rows import TupleRow
 
+    from honestone.adapters.stores.loop_journal import LoopJournal
     from honestone.adapters.stores.postgres_live import LiveRows
     from honestone.core.live import KeptLive, LiveRun
 
@@ -119,6 +120,7 @@ class PostgresStore:
         self._address = address
         self._patience = patience
         self._live: LiveRows | None = None
+        self._journal: LoopJournal | None = None
         self._locks: set[str] = set()
         self._undelivered = Undelivered(
             folder / "undelivered" / hashlib.sha256(address.shown.encode()).hexdigest()[:16]
@@ -136,6 +138,14 @@ class PostgresStore:
     @property
     def root(self) -> Path:
         return self._root
+
+    @property
+    def journal(self) -> LoopJournal:
+        if self._journal is None:
+            from honestone.adapters.stores.loop_journal import LoopJournal
+
+            self._journal = LoopJournal(self)
+        return self._journal
 
     @property
     def connection(self) -> PostgresConnection:
@@ -513,11 +523,14 @@ def _on_record(cursor: Cursor[TupleRow], run: str, every: Sequence[NewEvent]) ->
     return {bytes(key): (number, data) for key, number, data in rows}
 
 
-def _lost(every: Sequence[NewEvent], known: Mapping[bytes, object]) -> set[int]:
+def _lost(every: Sequence[NewEvent], known: Collection[bytes]) -> set[int]:
     lost: set[int] = set()
+    kept = set(known)
     for place, new in enumerate(every):
-        if new.once in known or follows_lost(place, every, lost):
+        if new.once in kept or follows_lost(place, every, lost):
             lost.add(place)
+        elif new.once is not None:  # of several in one transaction the first one counts
+            kept.add(new.once)
     return lost
 
 

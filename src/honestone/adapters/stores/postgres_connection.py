@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import secrets
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -44,7 +45,7 @@ _END: Final = b"select pg_terminate_backend(pid) from pg_stat_activity where pid
 
 
 class PostgresConnection:
-    """Use it from one thread at a time. `patience`: seconds to wait for a server that had answered.
+    """Of several threads one uses it at a time; the others wait. `patience`: seconds to wait for a server that had answered.
 
     Raises StoreError where the first connection cannot be made and for what the server refuses, StoreAway when it stays
     away for longer than `patience`. `renew` is called with every connection after the first one.
@@ -59,6 +60,7 @@ class PostgresConnection:
         self._session = secrets.token_hex(16)
         self._number = 0
         self._within: Cursor[TupleRow] | None = None
+        self._turn = threading.RLock()
         try:
             self._db = self._connect()
         except psycopg.Error as error:
@@ -72,15 +74,18 @@ class PostgresConnection:
 
     def read(self, work: Work[T]) -> T:
         """What `work` returns. It may be called several times."""
-        if self._within is not None:
-            return work(self._within)
-        return self._with_patience(lambda db: work(db.cursor(binary=True)))
+        with self._turn:
+            if self._within is not None:
+                return work(self._within)
+            return self._with_patience(lambda db: work(db.cursor(binary=True)))
 
     def write(self, work: Work[T], *, away: Callable[[], None] = lambda: None) -> T:
         """What `work` returns, in one transaction that is committed exactly once. `work` may be called several times; `away`
         is called once when the server turns out to be away. Inside another `write` it is a part of that transaction."""
-        if self._within is not None:
-            return work(self._within)
+        with self._turn:
+            return work(self._within) if self._within is not None else self._write(work, away)
+
+    def _write(self, work: Work[T], away: Callable[[], None]) -> T:
         self._number += 1
         numbered = (self._session, self._number)
         results: list[T] = []
@@ -114,7 +119,8 @@ class PostgresConnection:
             with db.transaction():
                 work(db.cursor(binary=True))
 
-        self._with_patience(attempt)
+        with self._turn:
+            self._with_patience(attempt)
 
     def close(self) -> None:
         if self._number and not self._db.closed:

@@ -43,6 +43,7 @@ from honestone.system.files import write_atomically
 
 if TYPE_CHECKING:
     from honestone.adapters.stores.live import LiveFiles
+    from honestone.adapters.stores.loop_journal import LoopJournal
     from honestone.core.live import KeptLive, LiveRun
     from honestone.system.byte_claims import ByteClaims
 
@@ -93,6 +94,7 @@ class SqliteStore:
         self._select = _SELECT
         self._claims: dict[str, int] = {}
         self._live: LiveFiles | None = None
+        self._journal: LoopJournal | None = None
         self._reply_claims: ByteClaims | None = None
         self._opened: tuple[int, int] | None = None
         self._copy: tempfile.TemporaryDirectory[str] | None = None
@@ -109,6 +111,14 @@ class SqliteStore:
     @property
     def root(self) -> Path:
         return self._root
+
+    @property
+    def journal(self) -> LoopJournal:
+        if self._journal is None:
+            from honestone.adapters.stores.loop_journal import LoopJournal
+
+            self._journal = LoopJournal(self)
+        return self._journal
 
     @property
     def is_in_place(self) -> bool:

@@ -29,11 +29,11 @@ from honestone.core.scorecard import Rule, Scorer
 from honestone.core.suite.case import Case
 from honestone.core.suite.record import CaseRecord
 from honestone.engine.cases import CaseWork, produced_event
-from honestone.engine.paid_calls import give_back, reserve_in
+from honestone.engine.journal import give_back, reserve_in
 from honestone.engine.runner import Heart, RunnerLoop, RunRefused
 from honestone.engine.suites import CANCELLED
 from honestone.formats.settings import find_settings
-from honestone.ports import Observer, Output, Store
+from honestone.ports import Journal, Observer, Output, Store
 from honestone.system.bundles import lay_out
 from honestone.system.private import private_folder
 
@@ -128,7 +128,8 @@ class Sessions:
             plan = await asyncio.to_thread(self._plan, run)
         except HonestoneError as error:
             raise RunRefused(error.message, error.hint or _SAME_MACHINE) from None
-        return SuiteSession.open(run, plan, self.store, self.observer, self.options.concurrency)
+        at_a_time = self.options.concurrency
+        return await asyncio.to_thread(SuiteSession.open, run, plan, self.store, self.observer, at_a_time)
 
     def _plan(self, run: str) -> SuitePlan:
         """What the order means on this machine: the same, else it is refused. In a thread: it may read large files."""
@@ -221,7 +222,7 @@ class SuiteSession:
 
     run: str
     plan: SuitePlan
-    store: Store
+    journal: Journal
     rule: Rule
     work_on: CaseWork
     _asked: dict[str, str]
@@ -245,22 +246,28 @@ class SuiteSession:
             plan, store, meter, observer, run=run, subject=plan.subject, panel=panel, add=add, asked=asked
         )
         return cls(
-            run=run, plan=plan, store=store, rule=Rule(started.rule), work_on=work_on, _asked=asked, _open=records
+            run=run,
+            plan=plan,
+            journal=store.journal,
+            rule=Rule(started.rule),
+            work_on=work_on,
+            _asked=asked,
+            _open=records,
         )
 
     async def work(self, case: QueuedCase) -> None:
         """Every attempt at the case that is not on record, one after the other."""
-        record = self._record(case.case)
+        record = await self._record(case.case)
         try:
             self._require_same(record)
             for number in range(1, record.case.attempts + 1):
-                if record.is_complete or record.passed_by is not None or self.store.result_of(self.run) == CANCELLED:
+                if record.is_complete or record.passed_by is not None or await self._is_cancelled():
                     return
                 if number in record.attempts:
                     continue
                 reason = self.work_on.reason_to_skip(record)
                 if reason is not None:
-                    self.work_on.skip(record, reason)
+                    await self.work_on.skip(record, reason)
                     return
                 await self.work_on.attempt(record, number)
         finally:
@@ -275,8 +282,11 @@ class SuiteSession:
         if here != record.contract:
             raise RunRefused(f"the files or checks of case `{record.case.id}` are not the same here", _SAME_MACHINE)
 
-    def _record(self, id: str) -> CaseRecord:
-        kept = self.store.case_of(self.run, id)
+    async def _is_cancelled(self) -> bool:
+        return await self.journal.result_of(self.run) == CANCELLED
+
+    async def _record(self, id: str) -> CaseRecord:
+        kept = await self.journal.case_of(self.run, id)
         assert kept is not None, f"run {self.run} has no case {id!r}"
         rubric = self.plan.rubrics[kept.rubric]
         if kept.rubric not in self._scorers:
@@ -286,17 +296,17 @@ class SuiteSession:
         )
         self._open[id] = record
         self._asked[id] = kept.asked or ""
-        for event in self.store.attempts_of(self.run, id, record.case.attempts):
+        for event in await self.journal.attempts_of(self.run, id, record.case.attempts):
             self.work_on.add(event)
         return record
 
     async def give_up(self, case: QueuedCase, reason: str) -> None:
         """Every attempt that is not on record ends as an error of the target, with the reason."""
-        record = self._record(case.case)
+        record = await self._record(case.case)
         for number in range(1, record.case.attempts + 1):
             if number not in record.attempts and number not in record.produced:
                 event = produced_event(case.case, number, Output(text="", error=reason))
-                self.store.append(self.run, replace(event, spend=type(event.spend)()))
+                await self.journal.append(self.run, replace(event, spend=type(event.spend)()))
         self._close(case.case)
 
     def _close(self, case: str) -> None:

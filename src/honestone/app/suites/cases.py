@@ -44,7 +44,7 @@ def case_work(
         evaluator=lambda case: evaluator(case.rubric),
         changed=lambda case: [name for watch in watches[case.rubric] for name in watch.changed()],
         target=plan.target,
-        store=store,
+        journal=store.journal,
         meter=meter,
         observer=observer,
         base=plan.source.base,
@@ -69,4 +69,4 @@ def _known_outputs(
     if asked is None:
         asked = {case.id: plan.asked(subject, case) or "" for case in plan.chosen}
     is_fresh = plan.judging.fresh
-    return CachedOutputs(store=store, asked=asked, target=plan.target_name, since=oldest, is_fresh=is_fresh)
+    return CachedOutputs(journal=store.journal, asked=asked, target=plan.target_name, since=oldest, is_fresh=is_fresh)

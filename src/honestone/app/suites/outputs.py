@@ -16,7 +16,7 @@ from honestone.core.json_value import JsonObject, listed
 from honestone.core.spend import Spend
 from honestone.core.suite.case import Case
 from honestone.core.suite.record import SuiteRecord, read_record
-from honestone.ports import Store
+from honestone.ports import Journal, Store
 from honestone.system.files import printable
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ class RecordedOutputs:
     asked: Mapping[str, str | None] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
-    def find(self, case: Case, attempt: int) -> OutputProduced | None:
+    async def find(self, case: Case, attempt: int) -> OutputProduced | None:
         known = self.outputs.get((case.id, attempt))
         if known is None:  # of a case whose attempts end with a pass
             why = f"no output is recorded for attempt {attempt}"
             return OutputProduced(case=case.id, attempt=attempt, output="", error=why)
         return replace(known, spend=Spend())
 
-    def keep(self, output: OutputProduced) -> None:
+    async def keep(self, output: OutputProduced) -> None:
         """Nothing to do: they are on record."""
 
 
@@ -172,14 +172,14 @@ class CachedOutputs:
     `is_fresh` none counts, and the new ones take their place.
     """
 
-    store: Store
+    journal: Journal
     asked: Mapping[str, str]
     target: str
     since: str | None = None
     is_fresh: bool = False
 
-    def find(self, case: Case, attempt: int) -> OutputProduced | None:
-        kept = None if self.is_fresh else self.store.reply(self._key(case.id, attempt), since=self.since)
+    async def find(self, case: Case, attempt: int) -> OutputProduced | None:
+        kept = None if self.is_fresh else await self.journal.reply(self._key(case.id, attempt), since=self.since)
         try:
             event = None if kept is None else event_from_plain(kept)
         except (TypeError, ValueError, KeyError):  # damaged: it is asked again
@@ -188,11 +188,11 @@ class CachedOutputs:
             return None
         return replace(event, case=case.id, attempt=attempt, spend=Spend(cached_outputs=1))
 
-    def keep(self, output: OutputProduced) -> None:
+    async def keep(self, output: OutputProduced) -> None:
         """Errors are not kept, and what came from here is here."""
         if output.error is None and not output.spend.cached_outputs:
             key = self._key(output.case, output.attempt)
-            self.store.keep_reply(key, self.target, event_to_plain(output))
+            await self.journal.keep_reply(key, self.target, event_to_plain(output))
 
     def _key(self, case: str, attempt: int) -> str:
         return digest_json({"output of": self.asked[case], "attempt": attempt})

@@ -38,7 +38,7 @@ from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
 from honestone.core.suite.comparison import BASELINE_GATES, CaseSide, RunComparison, compare, judge_comparison
 from honestone.core.suite.record import RunSummary, SuiteRecord, read_record, summary_of, task_of
-from honestone.engine.paid_calls import give_back, reserve_in
+from honestone.engine.journal import give_back, reserve_in
 from honestone.engine.panel import Panel
 from honestone.engine.suites import SuiteRun
 from honestone.ports import Observer, RunInfo, Store

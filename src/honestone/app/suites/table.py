@@ -22,8 +22,8 @@ from honestone.core.errors import UsageError
 from honestone.core.events import ColumnPicked, Event, RunFinished, StartedColumn, StartedSuite, TableStarted
 from honestone.core.spend import Meter
 from honestone.core.suite.table import TableRecord, set_apart
+from honestone.engine.journal import reserve_in
 from honestone.engine.live import Live
-from honestone.engine.paid_calls import reserve_in
 from honestone.ports import HasCapacity, Observer, Store
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.suite import text_of
@@ -216,8 +216,9 @@ class TableRun:
         of_target = {side.plan.target_name: asyncio.Semaphore(_at_target(side.plan)) for side in self.columns.values()}
         parts: dict[str, tuple[int, int]] = {}
         tasks = []
+        journal = self.store.journal
         with Live(
-            kind="table", run=self.run, store=self.store, meter=self.meter, observer=self.observer, is_sum=True
+            kind="table", run=self.run, journal=journal, meter=self.meter, observer=self.observer, is_sum=True
         ).here():
             for name, side in self.columns.items():
                 side.observer = _OfColumn(self.observer, name, parts)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honestone.engine.together import Together
+from honestone.system.together import Together
 
 
 @given(st.lists(st.lists(st.integers(), max_size=4), min_size=1, max_size=6))

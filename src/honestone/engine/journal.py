@@ -1,5 +1,5 @@
-"""The order of every paid call, over all processes that share a store: claim the request, look for a reply once more, reserve
-the call, wait for its turn, ask, keep the reply, give the claim back."""
+"""The order of every paid call, over all processes that share a store: recall, claim the request, recall once more, have the
+call granted, wait for its slot, ask, keep the reply, give the claim back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from honestone.core.spend import AT_A_TIME, RunGrants
 if TYPE_CHECKING:
     from honestone.core.rates import RateLimits
     from honestone.core.spend import GrantRequest, Meter, Usage
-    from honestone.ports import Store
+    from honestone.ports import Journal, Store
 
 _LOOKED_AT: Final = 32
 """Places that are tried before waiting a little."""
@@ -25,43 +25,43 @@ _LONGEST_PAUSE: Final = 0.5
 
 
 @asynccontextmanager
-async def claimed(store: Store, key: str) -> AsyncIterator[None]:
+async def claimed(journal: Journal, key: str) -> AsyncIterator[None]:
     """The right to ask this request, for one process at a time. It ends with the process that has it."""
     pause = _FIRST_PAUSE
-    while not store.claim_reply(key):
+    while not await journal.claim_reply(key):
         await asyncio.sleep(pause)
         pause = min(pause * 1.5, _LONGEST_PAUSE)
     try:
         yield
     finally:
-        store.give_back_reply(key)
+        await journal.give_back_reply(key)
 
 
 @asynccontextmanager
-async def turn(store: Store, rates: RateLimits | None, tokens: int = 0) -> AsyncIterator[None]:
+async def turn(journal: Journal, rates: RateLimits | None, tokens: int = 0) -> AsyncIterator[None]:
     """A call's turn under the rates of its account, over all processes: one of its places, and a slot of each line."""
     if rates is None:
         yield
         return
-    place = await _place(store, rates)
+    place = await _place(journal, rates)
     try:
-        waits = [wait_of(store.take_slot(line, taken), taken) for line, taken in rates.lines(tokens).items()]
+        waits = [wait_of(await journal.take_slot(line, taken), taken) for line, taken in rates.lines(tokens).items()]
         if any(waits):
             await asyncio.sleep(max(waits))
         yield
     finally:
         if place is not None:
-            store.give_back_reply(place)
+            await journal.give_back_reply(place)
 
 
-def settle(store: Store, rates: RateLimits | None, estimated: int, usage: Usage) -> None:
+async def settle(journal: Journal, rates: RateLimits | None, estimated: int, usage: Usage) -> None:
     """Corrects the line of tokens by what a call really used, where the other side said it."""
     if rates is not None and rates.tokens_per_minute is not None and usage.input_tokens is not None:
         used = usage.input_tokens + (usage.output_tokens or 0)
-        store.take_slot(f"{rates.account} tokens", 60 * (used - estimated) / rates.tokens_per_minute)
+        await journal.take_slot(f"{rates.account} tokens", 60 * (used - estimated) / rates.tokens_per_minute)
 
 
-async def _place(store: Store, rates: RateLimits) -> str | None:
+async def _place(journal: Journal, rates: RateLimits) -> str | None:
     """One of as many places as calls of the account may be under way; it ends with its process."""
     if rates.concurrency is None:
         return None
@@ -70,17 +70,17 @@ async def _place(store: Store, rates: RateLimits) -> str | None:
         places = random.sample(range(rates.concurrency), min(rates.concurrency, _LOOKED_AT))
         for number in places:
             name = f"place {number} of {rates.account}"
-            if store.claim_reply(name):
+            if await journal.claim_reply(name):
                 return name
         await asyncio.sleep(pause)
         pause = min(pause * 1.5, _LONGEST_PAUSE)
 
 
-class StoreAccount:
+class JournalAccount:
     """Takes calls for a meter from the grants of a run in the store. Implements `core.spend.CallAccount`."""
 
-    def __init__(self, store: Store, run: str, meter: Meter) -> None:
-        self._store = store
+    def __init__(self, journal: Journal, run: str, meter: Meter) -> None:
+        self._journal = journal
         self._run = run
         self._meter = meter
         self._asking: asyncio.Event | None = None
@@ -111,7 +111,7 @@ class StoreAccount:
                 return
             self._asking = asyncio.Event()
             try:
-                granted, grants = self._store.grant(self._run, request)
+                granted, grants = await self._journal.grant(self._run, request)
                 self._meter.answered(request, granted=granted, grants=grants)
             finally:
                 self._asking.set()
@@ -141,4 +141,4 @@ def reserve_in(store: Store, run: str, meter: Meter, *, at_a_time: int = AT_A_TI
     grants = store.open_grants(run, RunGrants(calls=before.judge_calls, usd=before.usd or 0.0))
     if from_start:
         meter.seconds_before = grants.seconds
-    meter.share(grants, StoreAccount(store, run, meter), at_a_time)
+    meter.share(grants, JournalAccount(store.journal, run, meter), at_a_time)

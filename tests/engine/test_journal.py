@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.core.spend import Meter, RunGrants, Spend, Usage
-from honestone.engine.paid_calls import claimed, reserve_in, take_call
+from honestone.engine.journal import claimed, reserve_in, take_call
 
 RUN = "run"
 
@@ -35,7 +35,7 @@ class World:
         await self.turn()
         if self.store.reply(key) is not None:
             return True
-        async with claimed(self.store, key):
+        async with claimed(self.store.journal, key):
             await self.turn()
             if self.store.reply(key) is not None:
                 return True

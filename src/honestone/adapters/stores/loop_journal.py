@@ -1,0 +1,73 @@
+"""The journal of a store that answers at once: its calls are made in the event loop, and nothing is awaited for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from honestone.adapters.stores.appending import AppendWish, Lost, append_wishes
+from honestone.ports import KeptReply, Recordable, Store
+from honestone.system.together import Together
+
+if TYPE_CHECKING:
+    from honestone.core.events import Event, RecordedCase
+    from honestone.core.live import LiveRun
+    from honestone.core.spend import GrantRequest, RunGrants
+
+
+class LoopJournal:
+    """Implements `ports.Journal` for a store whose calls take microseconds: less than handing them to a thread."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._look_up = Together[str, Mapping[str, Sequence[KeptReply]]](store.answers)
+        self._append = Together[AppendWish, Mapping[int, Lost]](lambda wishes: append_wishes(store, wishes))
+
+    async def recall(self, key: str) -> Sequence[KeptReply]:
+        return (await self._look_up(key)).get(key, ())
+
+    async def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
+        return self._store.reply(key, since)
+
+    async def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
+        self._store.keep_reply(key, judge, reply)
+
+    async def claim_reply(self, key: str) -> bool:
+        return self._store.claim_reply(key)
+
+    async def give_back_reply(self, key: str) -> None:
+        self._store.give_back_reply(key)
+
+    async def grant(self, run: str, request: GrantRequest) -> tuple[bool, RunGrants]:
+        return self._store.grant(run, request)
+
+    async def take_slot(self, line: str, seconds: float) -> float:
+        return self._store.take_slot(line, seconds)
+
+    async def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> Event | None:
+        return self._store.append(run, event, blobs)
+
+    async def append_many(self, run: str, events: Iterable[Recordable]) -> Lost:
+        wish = AppendWish(run, tuple(events))
+        return wish.lost(await self._append(wish)) if wish.events else {}
+
+    async def finish_run(self, run: str, result: str, event: Recordable) -> None:
+        self._store.finish_run(run, result, event)
+
+    async def result_of(self, run: str) -> str | None:
+        return self._store.result_of(run)
+
+    async def case_of(self, run: str, case: str) -> RecordedCase | None:
+        return self._store.case_of(run, case)
+
+    async def attempts_of(self, run: str, case: str, attempts: int) -> list[Event]:
+        return self._store.attempts_of(run, case, attempts)
+
+    async def blob(self, digest: str) -> bytes | None:
+        return self._store.blob(digest)
+
+    async def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
+        self._store.keep_blobs(blobs)
+
+    def keep_live(self, run: str, record: Callable[[], LiveRun]) -> None:
+        self._store.keep_live(run, record)
