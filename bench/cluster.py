@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -309,6 +310,7 @@ def main() -> None:
     asked.add_argument("--concurrency", type=int, default=32, help="cases at a time of a runner")
     asked.add_argument("--only", nargs="+", choices=("run", "grants", "runs"), default=("run", "grants", "runs"))
     given = asked.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # its server ends with it
     home = Path(tempfile.mkdtemp(prefix="honestone-bench-"))
     try:
         with server() as made:

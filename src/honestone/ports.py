@@ -733,12 +733,14 @@ class Queue(Protocol):
         """The run is over: nothing of it is left in the queue."""
         ...
 
-    def take(self, runs: Sequence[str], runner: int) -> QueuedCase | None:
-        """A case of one of these runs for a runner; None where none waits."""
+    def take(
+        self, runs: Sequence[str], runner: int, most: int = 1, *, done: Sequence[QueuedCase] = ()
+    ) -> list[QueuedCase]:
+        """Up to `most` cases of these runs for a runner, in their order. The cases that are `done` leave the queue with that."""
         ...
 
-    def done(self, case: QueuedCase) -> None:
-        """The case is on record."""
+    def done(self, cases: Sequence[QueuedCase]) -> None:
+        """The cases are on record."""
         ...
 
     def give_back(self, case: QueuedCase, runner: int) -> None:

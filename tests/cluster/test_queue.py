@@ -54,7 +54,7 @@ def test_a_run_its_order_and_its_cases_are_there_together(place: StorePlace, sto
     run = ordered(place, store, ["a", "b\0", "c\\n", "ä\ud800"])
     assert queue.orders() == [run] and queue.plan_of(run) == b"plan" and queue.waiting(run).todo == 4
     runner = queue.beat(None, CARD)
-    taken = [one for _ in range(5) if (one := queue.take([run], runner)) is not None]
+    taken = [*queue.take([run], runner), *queue.take([run], runner, 4)]
     assert [one.case for one in taken] == ["a", "b\0", "c\\n", "ä\ud800"] and queue.waiting(run).doing == 4
 
     def broken() -> str:
@@ -73,9 +73,10 @@ def test_a_case_is_taken_once(place: StorePlace, store: Store) -> None:
     def work(number: int) -> list[str]:
         with closing(open_queue(place)) as queue:
             runner, found = queue.beat(None, CARD), list[str]()
-            while (case := queue.take([run], runner)) is not None:
-                found.append(case.case)
-                queue.done(case)
+            taken = queue.take([run], runner, 3)
+            while taken:
+                found += [case.case for case in taken]
+                taken = queue.take([run], runner, 3, done=taken)
             return found
 
     with ThreadPoolExecutor(4) as pool:
@@ -83,7 +84,7 @@ def test_a_case_is_taken_once(place: StorePlace, store: Store) -> None:
     assert sorted(taken, key=int) == [str(n) for n in range(40)]
     with closing(open_queue(place)) as queue:
         assert queue.orders() == [other, run] and queue.waiting(run).left == 0 and queue.waiting(other).todo == 1
-        assert queue.take([], queue.beat(None, CARD)) is None
+        assert queue.take([], queue.beat(None, CARD)) == []
 
 
 def test_a_dead_runner_loses_its_cases_and_a_slow_one_only_those(
@@ -92,18 +93,19 @@ def test_a_dead_runner_loses_its_cases_and_a_slow_one_only_those(
     """Who was given up has another number at its next heartbeat; what it finishes late changes nothing."""
     run = ordered(place, store, ["a"])
     dead = queue.beat(None, CARD)
-    held = queue.take([run], dead)
-    assert held is not None and queue.sweep(600) == [] and queue.waiting(run).doing == 1
+    (held,) = queue.take([run], dead)
+    assert queue.sweep(600) == [] and queue.waiting(run).doing == 1
     _silent(server, place)
     assert queue.sweep(0.5) == [] and queue.runners() == [] and queue.waiting(run).todo == 1
+    assert queue.take([run], dead) == [], "until its next heartbeat, with which it gets another number"
     alive = queue.beat(None, CARD)
-    again = queue.take([run], alive)
-    assert again is not None and (again.id, again.tries) == (held.id, 1)
+    (again,) = queue.take([run], alive)
+    assert (again.id, again.tries) == (held.id, 1)
     queue.give_back(held, dead)
     assert queue.waiting(run).doing == 1, "it is another runner's now"
     assert queue.beat(dead, CARD) not in (dead, alive)
-    queue.done(held)
-    queue.done(again)
+    queue.done([held])
+    queue.done([again])
     assert queue.waiting(run).left == 0
 
 
@@ -113,12 +115,12 @@ def test_a_case_whose_runners_always_die_is_left_to_the_sweeper(
     """It is not begun for ever."""
     run = ordered(place, store, ["a"])
     for tries in range(LOST):
-        case = queue.take([run], queue.beat(None, CARD))
-        assert case is not None and case.tries == tries
+        (case,) = queue.take([run], queue.beat(None, CARD))
+        assert case.tries == tries
         _silent(server, place)
         lost = queue.sweep(0.5)
     assert [one.case for one in lost] == ["a"]
-    queue.done(lost[0])
+    queue.done(lost)
     assert queue.waiting(run).left == 0
 
 
@@ -127,7 +129,7 @@ def test_nothing_is_given_up_soon_after_the_server_was_started(
 ) -> None:
     """After an outage every heartbeat is old."""
     run = ordered(place, store, ["a"])
-    assert queue.take([run], queue.beat(None, CARD)) is not None
+    assert len(queue.take([run], queue.beat(None, CARD))) == 1
     _silent(server, place)
     server.stop()
     server.start()

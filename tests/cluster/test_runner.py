@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -178,8 +180,25 @@ def test_the_cases_of_a_runner_that_is_gone_are_done_by_another(
     """Once the server has been up for as long as a runner is waited for."""
     run = ordered(place, store, 2)
     with closing(open_queue(place)) as queue:
-        assert queue.take([run], queue.beat(None, CARD)) is not None
+        assert len(queue.take([run], queue.beat(None, CARD))) == 1
     session = Session(lambda case: 0)
     with runner(place, session, [], drain=True) as loop:
         asyncio.run(asyncio.wait_for(loop.work(), 60))
     assert sorted(session.worked) == ["c0", "c1"]
+
+
+def test_a_runner_whose_card_always_changes_sweeps_too(place: StorePlace, store: Store) -> None:
+    """A heartbeat that only says what has changed does not take the place of one that is due."""
+    run = ordered(place, store, 1)
+    with closing(open_queue(place)) as queue:
+        assert len(queue.take([run], queue.beat(None, CARD))) == 1
+    heart = Heart(open_queue(place), CARD, BEAT)
+    heart.start()
+    try:
+        with closing(open_queue(place)) as queue:
+            number, end = 0, time.monotonic() + 60
+            while queue.waiting(run).todo == 0:
+                assert time.monotonic() < end, "it did not sweep"
+                heart.say(replace(CARD, pid=(number := number + 1)))
+    finally:
+        heart.stop()

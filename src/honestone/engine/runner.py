@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -21,6 +22,10 @@ from honestone.ports import Queue
 T = TypeVar("T")
 POLL: Final = 0.5
 """Seconds between two looks at a queue in which nothing waited."""
+TOGETHER: Final = 0.05
+"""Seconds that a case which is over waits for others, so that one transaction gives them all back and takes the next."""
+CHANGES: Final = 1.0
+"""Seconds from one heartbeat to the next that only says what has changed."""
 
 
 class RunRefused(Exception):
@@ -76,7 +81,7 @@ class Heart:
         self._thread.start()
 
     def say(self, card: RunnerCard) -> None:
-        """With the next heartbeat, which comes at once."""
+        """With the next heartbeat, which comes within a second."""
         with self._lock:
             if card != self.card:
                 self.card = card
@@ -97,11 +102,20 @@ class Heart:
         self._queue.close()
 
     def _work(self) -> None:
+        last = time.monotonic()
+        due = last + self._heartbeat
         while not self._stopped.is_set():
-            is_change = self._changed.wait(self._heartbeat)
+            if self._changed.wait(max(0.0, due - time.monotonic())):
+                soon = min(due, last + CHANGES)
+                if self._stopped.wait(max(0.0, soon - time.monotonic())):
+                    return
             self._changed.clear()
             if self._stopped.is_set():
                 return
+            last = time.monotonic()
+            is_change = last < due
+            if not is_change:
+                due = last + self._heartbeat
             try:
                 before = self._number
                 self._number = self._queue.beat(before, self.card)
@@ -133,6 +147,8 @@ class RunnerLoop:
     _refused: dict[str, RefusedRun] = field(default_factory=dict)
     _open: tuple[str, ...] = ()
     _in_hand: dict[asyncio.Task[None], QueuedCase] = field(default_factory=dict)
+    _done: list[QueuedCase] = field(default_factory=list)
+    _looked: float | None = None
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _calls: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "queue"))
 
@@ -149,7 +165,8 @@ class RunnerLoop:
         """Until it is stopped, or everything is done where it drains. Raises StoreAway, and whatever ends a case in disorder."""
         try:
             while not self._stop.is_set():
-                await self._look()
+                if self._looked is None or time.monotonic() - self._looked >= self.poll:
+                    await self._look()
                 if not await self._fill() and self.drain and not self._in_hand and await self._is_done():
                     break
                 await self._wait(self.poll)
@@ -162,6 +179,7 @@ class RunnerLoop:
 
     async def _look(self) -> None:
         """Which runs are open; those that are new are accepted or refused."""
+        self._looked = time.monotonic()
         self._open = tuple(run for run in await self._call(self.queue.orders) if self.only in (None, run))
         for run in self._open:
             if run in self._sessions or run in self._refused:
@@ -187,17 +205,17 @@ class RunnerLoop:
         return [run for run in self._open if run in self._sessions and run not in self._refused]
 
     async def _fill(self) -> bool:
-        """Takes cases until its hands are full; whether it took one."""
-        took = False
-        while len(self._in_hand) < self.concurrency and not self._stop.is_set():
-            case = await self._call(lambda: self.queue.take(self._taken, self.heart.number))
-            if case is None:
-                break
-            took = True
+        """Takes cases until its hands are full, and lets those that are on record leave the queue; whether it took one."""
+        done, self._done = self._done, []
+        room, runs, number = self.concurrency - len(self._in_hand), self._taken, self.heart.number
+        if not done and (room < 1 or not runs):
+            return False
+        taken = await self._call(lambda: self.queue.take(runs, number, room, done=done))
+        for case in taken:
             self._in_hand[asyncio.create_task(self._one(case))] = case
-        if took:
+        if taken:
             self._say_card()
-        return took
+        return bool(taken)
 
     async def _one(self, case: QueuedCase) -> None:
         try:
@@ -216,11 +234,11 @@ class RunnerLoop:
             else:
                 await self._give_up(case, f"it could not be run in {case.tries + 1} tries: {why}")
             return
-        await self._call(lambda: self.queue.done(case))
+        self._done.append(case)
 
     async def _give_up(self, case: QueuedCase, reason: str) -> None:
         await self._sessions[case.run].give_up(case, reason)
-        await self._call(lambda: self.queue.done(case))
+        self._done.append(case)
 
     async def _is_done(self) -> bool:
         """Whether nothing is left of the runs that it takes, in other runners' hands either: one of them may die."""
@@ -230,11 +248,13 @@ class RunnerLoop:
         return True
 
     async def _wait(self, seconds: float) -> None:
-        """Until a case in hand is over, it is stopped, or so long. Raises what a case ended with."""
+        """Until cases in hand are over, it is stopped, or so long. Raises what a case ended with."""
         stopped = asyncio.create_task(self._stop.wait())
         try:
             waited = {stopped, *self._in_hand}
-            await asyncio.wait(waited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            over, _ = await asyncio.wait(waited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if over and stopped not in over and len(over) < len(self._in_hand):
+                await asyncio.wait(list(self._in_hand), timeout=min(TOGETHER, seconds))
         finally:
             stopped.cancel()
         for task in [task for task in self._in_hand if task.done()]:
@@ -248,6 +268,8 @@ class RunnerLoop:
             await asyncio.wait(list(self._in_hand), timeout=self.grace)
 
     async def _give_back(self) -> None:
+        with suppress(StoreError, StoreAway):
+            await self._call(lambda: self.queue.done(self._done))
         for task, case in self._in_hand.items():
             if task.done() and not task.cancelled() and task.exception() is None:
                 continue

@@ -28,6 +28,21 @@ T = TypeVar("T")
 TASK: Final = "case"
 _AT_A_TIME: Final = 5_000
 """Cases that are put into the queue by one statement."""
+_TAKE: Final = b"""
+with wanted as materialized (
+    select id from honestone.procrastinate_jobs
+    where status = 'todo' and queue_name = any(%(runs)s) and (scheduled_at is null or scheduled_at <= now())
+    and exists (select from honestone.procrastinate_workers where id = %(runner)s)
+    order by priority desc, id limit %(most)s for update skip locked
+)
+update honestone.procrastinate_jobs as jobs set status = 'doing', worker_id = %(runner)s from wanted where jobs.id = wanted.id
+returning jobs.id, jobs.queue_name, jobs.args ->> 'case', jobs.attempts, jobs.priority
+"""
+"""As procrastinate_fetch_job does for one, which has locks between jobs besides: ours have none. A runner that was
+given up takes nothing until its next heartbeat, which gives it another number."""
+_DONE: Final = b"delete from honestone.procrastinate_jobs where id = any(%s)"
+_MANY: Final = 1_000
+"""Cases of an order after which the server looks at its queue again, so that it does not sort all of them for each that is taken."""
 _LOCK: Final = b"select pg_try_advisory_xact_lock(hashtextextended('honestone sweep', 0))"
 _MAKING: Final = b"select pg_advisory_xact_lock(hashtextextended('honestone queue', 0))"
 _UP_LONGER: Final = b"select clock_timestamp() - pg_postmaster_start_time() > make_interval(secs => %s)"
@@ -106,6 +121,8 @@ class ProcrastinateQueue:
             run = start()
             cursor.execute(_ORDER, (run, priority, plan))
             self._put(run, cases, priority)
+            if len(cases) >= _MANY:
+                cursor.execute(b"analyze honestone.procrastinate_jobs")
             return run
 
         return self._db.write(work)
@@ -142,16 +159,23 @@ class ProcrastinateQueue:
 
         self._db.write(work)
 
-    def take(self, runs: Sequence[str], runner: int) -> QueuedCase | None:
-        job = _at_once(self._jobs.fetch_job(list(runs), runner)) if runs else None
-        return None if job is None else _case(job)
+    def take(
+        self, runs: Sequence[str], runner: int, most: int = 1, *, done: Sequence[QueuedCase] = ()
+    ) -> list[QueuedCase]:
+        def work(cursor: Cursor[TupleRow]) -> list[QueuedCase]:
+            if done:
+                cursor.execute(_DONE, ([case.id for case in done],))
+            if not runs or most < 1:
+                return []
+            rows = cursor.execute(_TAKE, {"runs": list(runs), "runner": runner, "most": most}).fetchall()
+            rows.sort(key=lambda row: (-row[4], row[0]))
+            return [QueuedCase(id=row[0], run=row[1], case=_case_of(row[2]), tries=row[3]) for row in rows]
 
-    def done(self, case: QueuedCase) -> None:
-        def work(cursor: Cursor[TupleRow]) -> None:
-            if self._jobs.list_jobs(id=case.id):  # else whoever took it up meanwhile was first
-                _at_once(self._jobs.finish_job_by_id_async(case.id, Status.SUCCEEDED, delete_job=True))
+        return self._db.write(work) if done or (runs and most > 0) else []
 
-        self._db.write(work)
+    def done(self, cases: Sequence[QueuedCase]) -> None:
+        if cases:
+            self.take((), 0, 0, done=cases)
 
     def give_back(self, case: QueuedCase, runner: int) -> None:
         def work(cursor: Cursor[TupleRow]) -> None:
@@ -247,8 +271,11 @@ def _job(run: str, case: str, priority: int) -> Job:
 
 def _case(job: Job) -> QueuedCase:
     assert job.id is not None
-    case = str(job.task_kwargs["case"])
-    return QueuedCase(id=job.id, run=job.queue, case=case.encode().decode("unicode_escape"), tries=job.attempts)
+    return QueuedCase(id=job.id, run=job.queue, case=_case_of(str(job.task_kwargs["case"])), tries=job.attempts)
+
+
+def _case_of(text: str) -> str:
+    return text.encode().decode("unicode_escape")
 
 
 def _text(case: str) -> str:

@@ -261,7 +261,9 @@ class SuiteSession:
         try:
             self._require_same(record)
             for number in range(1, record.case.attempts + 1):
-                if record.is_complete or record.passed_by is not None or await self._is_cancelled():
+                if record.is_complete or record.passed_by is not None:
+                    return
+                if number > 1 and await self._is_cancelled():  # else it was just taken from the queue
                     return
                 if number in record.attempts:
                     continue
