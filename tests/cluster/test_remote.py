@@ -120,8 +120,12 @@ def test_the_report_is_that_of_one_machine(project: Desk, runners: Runners, tmp_
     assert bare(json.loads(out)) == bare(json.loads(alone.out))
     (run,) = listed(project)
     assert run["result"] == "fail"
-    shown = json.loads(project.run("runners", "--json").out)
-    assert [one["state"] for one in shown] == ["waiting"] and shown[0]["in_hand"] == []
+
+    def waits() -> bool:
+        (one,) = json.loads(project.run("runners", "--json").out)
+        return one["state"] == "waiting" and one["in_hand"] == []
+
+    until(waits)  # it says so with its next heartbeat
 
 
 def test_a_killed_runner_and_a_killed_coordinator(project: Desk, runners: Runners) -> None:
