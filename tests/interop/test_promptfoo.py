@@ -275,17 +275,22 @@ def test_files_outside_the_folder_are_never_read(tmp_path: Path, name: str) -> N
     assert any("leads out of the folder" in message for message in wrong(READERS[0], document))
 
 
-def test_code_is_lost_wherever_it_stands(tmp_path: Path) -> None:
-    """Prompts, tests, variables and values made by programs are told and never run."""
+def test_code_is_lost_or_named_and_never_run_by_reading(tmp_path: Path) -> None:
+    """Prompts and tests of functions are named, other prompts, variables and values made by programs are lost."""
     (tmp_path / "evil.py").write_text("raise SystemExit(9)")
     text = (
         "prompts: ['file://evil.py:make', 'exec:./evil.py', plain]\n"
         "tests:\n  - file://evil.py\n  - {vars: {a: 'file://evil.py'}, options: {transform: output.x}, assert: [{type: equals, value: 'file://evil.py'}, {type: is-json}]}\n"
     )
     source = suite_of(READERS[0], put(tmp_path, text))
-    assert len(lost(source)) == 5
+    assert len(lost(source)) == 3
     assert [c.requirement for c in source.suite.cases[0].rubric.criteria] == ["is JSON"]
-    assert [use.what for use in source.code] == ["the `transform` of a test"]
+    assert [(use.what, use.makes_cases) for use in source.code] == [
+        ("the prompt `evil.py:make`", True),
+        ("the tests of `evil.py`", True),
+        ("the `transform` of a test", False),
+    ]
+    assert [case.skip is None for case in source.suite.cases] == [False, True]
 
 
 def test_pictures_are_lost(tmp_path: Path) -> None:
@@ -536,8 +541,8 @@ def test_a_config_for_red_teaming_alone_says_what_runs_it(tmp_path: Path) -> Non
     ("text", "word"),
     [
         ("prompts: ['{{q}}']\nproviders: [echo]\ntests: huggingface://datasets/a/b\n", "on a server"),
-        ("prompts: ['{{q}}']\nproviders: [echo]\ntests: file://tests.py\n", "made by code"),
-        ("prompts: [file://p.js]\nproviders: [echo]\ntests: [{vars: {q: a}}]\n", "made by code"),
+        ("prompts: ['{{q}}']\nproviders: [echo]\ntests: file://tests.rb\n", "is code in"),
+        ("prompts: ['exec:p']\nproviders: [echo]\ntests: [{vars: {q: a}}]\n", "from a program"),
     ],
 )
 def test_a_config_whose_tests_or_prompts_are_all_lost_has_one_case_that_is_skipped(
@@ -547,7 +552,7 @@ def test_a_config_whose_tests_or_prompts_are_all_lost_has_one_case_that_is_skipp
     source = suite_of(READERS[0], put(tmp_path, text))
     (case,) = source.suite.cases
     assert any(word in loss for loss in lost(source))
-    assert case.skip == "its prompts or tests are made by code or are on a server" and not case.messages
+    assert case.skip == "its prompts or tests are made by a program or on a server" and not case.messages
 
 
 def test_a_rubric_prompt_without_a_value_is_a_loss_and_without_that_prompt_a_problem(tmp_path: Path) -> None:

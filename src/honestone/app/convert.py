@@ -63,7 +63,7 @@ def convert_suite(
     notes = (
         f"read as {source.dialect}",
         *source.notes,
-        *refuse_losses(source.losses, source.dialect, accepted=accept_loss),
+        *refuse_losses((*source.losses, *_not_made(source)), source.dialect, accepted=accept_loss),
         *refuse_losses(_when_written(lost, form), form, accepted=accept_loss),
         *_code_written(source),
         *_carried_notes(carried),
@@ -71,6 +71,16 @@ def convert_suite(
     )
     _refuse_unreadable(where_it_is, path, form)
     return Conversion(text=text, notes=notes, copies=() if carried is None else tuple(carried.copies.values()))
+
+
+def _not_made(source: SuiteSource) -> list[Loss]:
+    """Prompts and tests that code makes: a conversion runs nothing, so they cannot be written."""
+    hint = "honestone eval --allow-code runs it; a suite here has prompts and tests as they are: save what it makes"
+    return [
+        Loss(place=one.place, message=f"{one.what}, made by code, cannot be written", hint=hint)
+        for one in source.code
+        if one.makes_cases
+    ]
 
 
 def convert_rubric(

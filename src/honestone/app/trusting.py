@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.workspace import Workspace
@@ -14,6 +17,12 @@ from honestone.formats.source import SuiteSource
 from honestone.interop.recognise import read_any_suite
 from honestone.system.drawing import count
 from honestone.system.trust import Trust, host_of
+
+
+if TYPE_CHECKING:
+    from honestone.core.json_value import Json
+    from honestone.core.script import Script
+    from honestone.formats.document import RunCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +76,11 @@ def read_with_permission(path: Path, judging: JudgingOptions, outside: Sequence[
     """A suite that is to be run, with code next to it where a person allows that. Raises UsageError where it runs code of
     its own that no person has allowed, and as `read_any_suite`."""
     if judging.allow_code:
-        return read_any_suite(path, outside, judging.read_as, allow_code=True)
+        return _read_allowed(path, judging, outside)
     if Trust(path, ()).is_on_record:
         source = read_any_suite(path, outside, judging.read_as, allow_code=True)
         if _trust_of(path, source).holds:
-            return source
+            return _read_allowed(path, judging, outside, looked_at=source)
     source = read_any_suite(path, outside, judging.read_as)
     if not source.code:
         return source
@@ -81,6 +90,47 @@ def read_with_permission(path: Path, judging: JudgingOptions, outside: Sequence[
         place=first.place,
         hint=f"read it, then --allow-code runs it, confined; or `honestone trust {path.name}`, until a byte of it changes",
     )
+
+
+def read_to_lock(path: Path, judging: JudgingOptions, outside: Sequence[Path]) -> SuiteSource:
+    """A suite whose contract is wanted: nothing of it is run. Raises UsageError where code makes its prompts or tests, and as
+    `read_any_suite`."""
+    source = read_any_suite(path, outside, judging.read_as, allow_code=True)
+    for one in source.code:
+        if one.makes_cases:
+            raise UsageError(
+                f"`{path.name}` cannot be locked: {one.what}, made by code, are not known before it runs",
+                place=one.place,
+                hint="save what the code makes, and lock the suite that has it",
+            )
+    return source
+
+
+def _read_allowed(
+    path: Path, judging: JudgingOptions, outside: Sequence[Path], *, looked_at: SuiteSource | None = None
+) -> SuiteSource:
+    """With the prompts and tests that code makes, which is run for them."""
+    source = looked_at or read_any_suite(path, outside, judging.read_as, allow_code=True)
+    if not any(one.makes_cases for one in source.code):
+        return source
+    run_code = _runner_of_code(path, judging)
+    return read_any_suite(path, outside, judging.read_as, allow_code=True, run_code=run_code)
+
+
+def _runner_of_code(path: Path, judging: JudgingOptions) -> RunCode:
+    from honestone.adapters.checks.scripts import values_of
+    from honestone.adapters.checks.subject import Setting
+
+    setting = Setting(
+        base=path.parent, folder=path.parent, sandbox_choice=judging.sandbox, pass_env=tuple(judging.pass_env)
+    )
+
+    def run_code(script: Script, calls: Sequence[Sequence[Json]]) -> Sequence[Json]:
+        # In a thread of its own, as the caller may be inside an event loop.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, values_of(script, calls, setting)).result()
+
+    return run_code
 
 
 def code_notes(source: SuiteSource) -> tuple[str, ...]:

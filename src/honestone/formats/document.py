@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from honestone.core.errors import FileError
 from honestone.formats.marked import Marked, parse_marked, read_text, refuse_too_large
@@ -16,7 +16,14 @@ from honestone.formats.rubric_file import RubricSource
 from honestone.formats.rubric_file import read_rubric as read_native_rubric
 from honestone.formats.source import ForeignRubric
 
+if TYPE_CHECKING:
+    from honestone.core.json_value import Json
+    from honestone.core.script import Script
+
 ReadRubric: TypeAlias = Callable[[Path], RubricSource | ForeignRubric]
+
+RunCode: TypeAlias = "Callable[[Script, Sequence[Sequence[Json]]], Sequence[Json]]"
+"""Calls a function of a file once for each list of arguments: what each call returned. Raises UsageError, without a place."""
 
 MOST_LINES: Final = 200_000_000
 """Bytes of a file of JSON lines."""
@@ -28,6 +35,7 @@ class Document:
 
     `read_rubric` reads the rubric files that it names; without it they are in the native format. `read_as` is the name of
     the format that a person says it has. `allow_code`: code next to it is read as part of it, to be run with it.
+    `run_code` runs code that makes a part of the file, with a person's permission; without it nothing is run.
     """
 
     path: Path
@@ -35,6 +43,7 @@ class Document:
     read_rubric: ReadRubric = read_native_rubric
     read_as: str | None = None
     allow_code: bool = False
+    run_code: RunCode | None = None
 
     @classmethod
     def of(
@@ -44,10 +53,13 @@ class Document:
         *,
         read_as: str | None = None,
         allow_code: bool = False,
+        run_code: RunCode | None = None,
     ) -> Document:
         """Raises FileError. JSON lines may be many times larger than a file that is one value."""
         text = read_text(path, most=MOST_LINES)
-        document = cls(path=path, text=text, read_rubric=read_rubric, read_as=read_as, allow_code=allow_code)
+        document = cls(
+            path=path, text=text, read_rubric=read_rubric, read_as=read_as, allow_code=allow_code, run_code=run_code
+        )
         if not document.is_lines:
             refuse_too_large(document.text, str(path))
         return document

@@ -139,9 +139,9 @@ class FileReading:
     def loss(self, message: str, path: Steps, hint: str | None = None) -> None:
         self.losses.append(Loss(place=self.marked.at(path), message=self.named(message, path), hint=hint))
 
-    def runs(self, what: str, path: Steps, file: Path | None = None) -> None:
+    def runs(self, what: str, path: Steps, file: Path | None = None, *, makes_cases: bool = False) -> None:
         """Running what is read here runs code of the file: `what`, in words."""
-        self.code.append(CodeUse(place=self.marked.at(path), what=what, file=file))
+        self.code.append(CodeUse(place=self.marked.at(path), what=what, file=file, makes_cases=makes_cases))
 
     def unknown_loss(self, message: str, path: Steps, hint: str | None = None) -> None:
         """A loss that may be a slip: it is shown with problems too, as it is often their reason."""

@@ -30,11 +30,14 @@ class Loss:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeUse:
     """A place of a foreign file whose code is run when the suite is: `what` says it in words, `file` holds the code where
-    it is not in the file itself. It runs only with a person's permission."""
+    it is not in the file itself. It runs only with a person's permission.
+
+    `makes_cases`: prompts or tests come of it, which are not in the suite before it has run."""
 
     place: str
     what: str
     file: Path | None = None
+    makes_cases: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Final
 
 from honestone.core.errors import FileError, UsageError
 from honestone.formats.added_checks import entry_points, load_entry
-from honestone.formats.document import Document
+from honestone.formats.document import Document, RunCode
 from honestone.formats.fields import near
 from honestone.formats.project import reading_for
 from honestone.formats.reader import words
@@ -191,14 +191,21 @@ def _unknown(document: Document) -> UsageError:
 
 
 def read_any_suite(
-    path: Path, allowed: Sequence[Path] = (), read_as: str | None = None, *, allow_code: bool = False
+    path: Path,
+    allowed: Sequence[Path] = (),
+    read_as: str | None = None,
+    *,
+    allow_code: bool = False,
+    run_code: RunCode | None = None,
 ) -> SuiteSource:
     """The suite in a file, of any format that has suites. Losses are in the source, not yet refused.
 
-    `read_as` names the format, instead of its content. It names files of its own project only, or of `allowed` folders. Raises FileError, or UsageError and its kinds with
+    `read_as` names the format, instead of its content. `run_code`: code that makes prompts or tests is run with it, and not
+    at all without it. The suite names files of its own project only, or of `allowed` folders. Raises FileError, or UsageError and its kinds with
     places; OutsideProject among them.
     """
-    return read_suite_document(Document.of(path, read_any_rubric, read_as=read_as, allow_code=allow_code), allowed)
+    document = Document.of(path, read_any_rubric, read_as=read_as, allow_code=allow_code, run_code=run_code)
+    return read_suite_document(document, allowed)
 
 
 def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> SuiteSource:

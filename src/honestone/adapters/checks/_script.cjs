@@ -38,6 +38,22 @@ async function named(file, name) {
   throw new Error(`the file exports no function${name ? ` \`${name}\`` : ''}`);
 }
 
+async function made(file, name, calls) {
+  const module = await loaded(file);
+  const whole = module && module.default !== undefined ? module.default : module;
+  const found = name ? whole && (whole[name] || module[name]) : whole;
+  if (typeof found !== 'function' && !Array.isArray(found)) {
+    throw new Error(`the file exports no function${name ? ` \`${name}\`` : ''}`);
+  }
+  const values = [];
+  for (const given of calls) {
+    const value = await (typeof found === 'function' ? found(...given) : found);
+    if (value === undefined) throw new Error('it returned nothing');
+    values.push(value);
+  }
+  return values;
+}
+
 function answerOf(value) {
   if (typeof value === 'number' && !Number.isFinite(value)) return { odd: String(value) };
   if (value === undefined || ['function', 'symbol', 'bigint'].includes(typeof value)) return { odd: typeof value };
@@ -47,8 +63,12 @@ function answerOf(value) {
 async function main() {
   let answer;
   try {
-    const run = asked.code === undefined ? await named(asked.file, asked.function) : inline(asked.code);
-    answer = JSON.stringify(answerOf(await run(asked.output, asked.context, process)));
+    if (asked.calls) {
+      answer = JSON.stringify(answerOf(await made(asked.file, asked.function, asked.calls)));
+    } else {
+      const run = asked.code === undefined ? await named(asked.file, asked.function) : inline(asked.code);
+      answer = JSON.stringify(answerOf(await run(asked.output, asked.context, process)));
+    }
   } catch (error) {
     answer = JSON.stringify({ error: String(error && error.message !== undefined ? error.message : error) });
   }

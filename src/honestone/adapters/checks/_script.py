@@ -27,6 +27,8 @@ def main() -> None:
 
 
 def run(asked: dict[str, Any]) -> object:
+    if "calls" in asked:
+        return values_of(asked["file"], asked["function"], asked["calls"])
     if "code" in asked:
         return finished(inline(asked["code"])(asked["output"], asked["context"]))
     if asked["evaluator"] is None:
@@ -35,6 +37,26 @@ def run(asked: dict[str, Any]) -> object:
     kind, arguments = named(asked["file"], asked["evaluator"]), asked["arguments"]
     made: Any = kind(*arguments) if isinstance(arguments, list) else kind(**(arguments or {}))
     return graded(finished(made.evaluate(evaluation_context(asked["output"], asked["context"]))))
+
+
+def values_of(file: str, function: str | None, calls: list[list[Any]]) -> list[object]:
+    """What the function returns for each list of arguments; without one, what the file prints with them as JSON."""
+    if function is None:
+        return [printed(file, given) for given in calls]
+    found = named(file, function)
+    return [finished(found(*given)) for given in calls]
+
+
+def printed(file: str, given: list[Any]) -> str:
+    import contextlib
+    import io
+    import runpy
+
+    sys.argv = [file, *map(json.dumps, given)]
+    sys.path.insert(0, os.path.dirname(file))
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        runpy.run_path(file, run_name="__main__")
+    return out.getvalue().removesuffix("\n")
 
 
 def finished(said: object) -> object:
@@ -71,8 +93,11 @@ def named(file: str, function: str) -> Callable[..., object]:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    found: Callable[..., object] = getattr(module, function)
-    return found
+    found: Any = module
+    for name in function.split("."):
+        found = getattr(found, name)
+    called: Callable[..., object] = found
+    return called
 
 
 def answer_of(said: object) -> dict[str, object]:

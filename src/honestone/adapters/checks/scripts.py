@@ -7,7 +7,7 @@ import json
 import secrets
 import site
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -117,6 +117,23 @@ async def _transformed(check: Check, subject: Subject) -> Json:
     return given
 
 
+async def values_of(script: Script, calls: Sequence[Sequence[Json]], setting: Setting) -> Sequence[Json]:
+    """What a function of a file returns for each list of arguments, in one confined process. Raises UsageError where it
+    cannot be run, fails, or returns what is not a value."""
+    check = Check(kind="script", value=script.to_plain())
+    preflight(check, setting, None)
+    try:
+        with Subject(setting, Version.of_text(""), Output(text="")) as subject:
+            made = await _run(script, None, check, subject, calls=calls)
+    except (_Raised, code.FinalAnswer) as error:
+        raise UsageError(
+            f"`{script.file}` could not be run: {visible(str(error))}",
+            hint="correct it, or run it by itself to see more",
+        ) from None
+    assert isinstance(made, list), made
+    return made
+
+
 class _Raised(Exception):
     """What the code said instead of a value."""
 
@@ -127,11 +144,15 @@ class _Reply:
     error: str | None
 
 
-async def _run(script: Script, given: Json, check: Check, subject: Subject) -> Json:
-    """The value that the code returns. Raises _Raised, and code.FinalAnswer where it does not end or cannot be run."""
+async def _run(
+    script: Script, given: Json, check: Check, subject: Subject, *, calls: Sequence[Sequence[Json]] | None = None
+) -> Json:
+    """The value that the code returns; with `calls`, the list of those that its function returns. Raises _Raised, and code.FinalAnswer where it does not end or cannot be run."""
     setting, copy = subject.setting, subject.fresh_copy()
     answer = copy.root / secrets.token_hex()
     asked: dict[str, Json] = {"output": given, "context": _context(check, subject), "answer": str(answer)}
+    if calls is not None:
+        asked["calls"] = [list(arguments) for arguments in calls]
     folders = [setting.base, Path(site.getuserbase())]
     if script.file is not None:
         path = (setting.base / script.file).resolve()

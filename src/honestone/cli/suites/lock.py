@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +25,13 @@ def lock(
     """Write SUITE.lock: the contract that `eval SUITE` with the same options has."""
     from honestone.app.rubrics.lock import lock_file
     from honestone.app.suites.plan import SuiteRequest, plan_suite
+    from honestone.app.trusting import read_to_lock
     from honestone.cli.terminal import Progress, here
 
-    judging = replace(shared.take_judging(options), allow_code=True)  # nothing is run
-    asked = SuiteRequest(suite=path, judging=judging, target=target or "mock", accept_loss=accept_loss)
+    judging, workspace = shared.take_judging(options), here()
+    source = read_to_lock(workspace.path(path), judging, judging.outside(workspace.path))
+    asked = SuiteRequest(suite=path, source=source, judging=judging, target=target or "mock", accept_loss=accept_loss)
     with Progress(quiet=quiet) as progress:
-        contract = plan_suite(here(), asked, progress).whole_contract
+        contract = plan_suite(workspace, asked, progress).whole_contract
     print_lock(lock_file(path, contract, only_check=only_check), as_json=as_json)
     return 0

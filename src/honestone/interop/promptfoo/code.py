@@ -46,9 +46,10 @@ def script_of(
     *,
     language: Language = "javascript",
     function: str = "get_assert",
+    makes_cases: bool = False,
 ) -> Script | None:
     """Code, or `file://FILE` or `file://FILE:FUNCTION`; `function` is the one of a Python file that names none. None, and a
-    problem or a loss, for what cannot be run. `what` names it in words."""
+    problem or a loss, for what cannot be run. `what` names it in words; `makes_cases`: prompts or tests come of it."""
     if text.startswith("package:"):
         reading.loss(f"{what} is code of a package, which honestone does not run", path, "name a file: file://grade.js")
         return None
@@ -65,14 +66,14 @@ def script_of(
     if found is None:
         return None
     siblings.files.append(found)
-    reading.runs(what, path, found)
+    reading.runs(what, path, found, makes_cases=makes_cases)
     file = os.path.relpath(found, siblings.base)
-    return Script(language=written, file=file, function=chosen or (function if written == "python" else None))
+    return Script(language=written, file=file, function=chosen or (function if written == "python" else "") or None)
 
 
 def _parts(name: str) -> tuple[str, str, str]:
     """`FILE:FUNCTION` at the colon after the ending of a file of code."""
-    found = re.fullmatch(r"(.*\.\w+):([\w$]+)", name, re.DOTALL)
+    found = re.fullmatch(r"(.*\.\w+):([\w$]+(?:\.[\w$]+)*)", name, re.DOTALL)
     return (found[1], ":", found[2]) if found else (name, "", "")
 
 

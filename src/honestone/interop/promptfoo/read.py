@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.errors import FileError, UsageError
+from honestone.core.json_value import Json
 from honestone.core.rubric import slug
 from honestone.core.script import Script
 from honestone.core.suite.case import AttemptRule, Case, Message, Suite, TargetSpec
@@ -24,7 +26,8 @@ from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, shown
 from honestone.formats.source import Loss, SuiteSource
 from honestone.interop.criteria import as_text, distinct, gated, text_of_parts, undecided
 from honestone.interop.promptfoo.asserts import FORMATS, TABLES, Scope, assertion_of_cell, is_type, read_assertions
-from honestone.interop.promptfoo.code import CODE_FILES, read_transform, suffix_of
+from honestone.interop.promptfoo.code import CODE_FILES, json_values, read_transform, suffix_of
+from honestone.interop.promptfoo.made import NOT_RUN, code_of_prompt, prompts_made, tests_made
 from honestone.interop.promptfoo.templates import fill
 from honestone.interop.reader import Reader
 from honestone.interop.sibling_files import SiblingFiles
@@ -47,6 +50,9 @@ class _Prompt:
     messages: tuple[Message, ...]
     reading: FileReading
     path: Steps
+    script: Script | None = None
+    """The code that makes the messages, with `config`, where they are not written."""
+    config: Json = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +111,8 @@ class _Config:
         self.others: list[FileReading] = []
         self.siblings = SiblingFiles(document.path.parent)
         self.filled = 0
+        self.providers: list[dict[str, Json]] = []
+        """What code of a prompt hears of them."""
 
     def other(self, marked: Marked) -> FileReading:
         self.others.append(FileReading(marked))
@@ -123,7 +131,7 @@ class _Config:
         prompts, targets, options = self.prompts(top), self.targets(top), self.options(top)
         default = self.default_test(top)
         tests = [*self.tests(top, default), *self.scenarios(top, default)]
-        if not tests and not self.has(problems=True, losses=True):
+        if not tests and not self.has(problems=True, losses=True, code=True):
             reading.problem("this config has no tests", (), "give it `tests`, each with `vars` and `assert`")
         cases = Cases()
         for prompt in prompts:
@@ -133,7 +141,7 @@ class _Config:
         if tests and prompts and not cases:
             reading.problem("no test of this config is for any of its prompts", ())
         if not cases and not self.has(problems=True):
-            cases.add(_nothing_read(), top)
+            cases.add(_nothing_read(is_code=self.has(code=True)), top)
         reading.note(*FORMATS.defaults("promptfoo"))
         reading.join(*self.others)
         reading.finish()
@@ -147,9 +155,15 @@ class _Config:
         )
         return reading.suite_source(self.document, "promptfoo", suite, cases, self.siblings.files)
 
-    def has(self, *, problems: bool = False, losses: bool = False) -> bool:
-        """Whether something was found wrong, or lost, in this file or in one that it names."""
-        return any((problems and one.problems) or (losses and one.losses) for one in (self.reading, *self.others))
+    def has(self, *, problems: bool = False, losses: bool = False, code: bool = False) -> bool:
+        """Whether something was found wrong, or lost, in this file or in one that it names; or is made by code that was not
+        run."""
+        return any(
+            (problems and one.problems)
+            or (losses and one.losses)
+            or (code and self.document.run_code is None and any(use.makes_cases for use in one.code))
+            for one in (self.reading, *self.others)
+        )
 
     # -------------------------------------------------------------------------------------------------- the target
 
@@ -163,6 +177,7 @@ class _Config:
         targets: list[TargetSpec] = []
         for entry in entries:
             name, label = self.provider(top, str(key), entry)
+            self.providers.append({"id": name} if label is None else {"id": name, "label": label})
             use = target_of(name)
             if use is None:
                 self.reading.note(f"promptfoo: the target is not taken from `{name}`: --target names one")
@@ -250,7 +265,8 @@ class _Config:
         if text is None:
             self.reading.problem("a prompt needs `raw` or `id`", path)
             return
-        yield from self.named(text, label or (id if raw is not None else None), self.reading, path)
+        for prompt in self.named(text, label or (id if raw is not None else None), self.reading, path):
+            yield replace(prompt, config=at.raw("config"))
 
     def named(self, text: str, label: str | None, reading: FileReading, path: Steps) -> Iterator[_Prompt]:
         """The prompts that one entry stands for: its own text, or the files that it names."""
@@ -263,10 +279,22 @@ class _Config:
             yield self.prompt(text, label, reading, path)
             return
         if suffix_of(name) in (*CODE_FILES, ".exe", ".bat", ".pl"):
-            reading.loss(f"the prompt `{text[:60]}` is made by code of this config, which honestone never runs", path)
+            yield from self.by_code(name, label, reading, path)
             return
         for file in self.siblings.glob(reading, name, path):
             yield from self.in_file(file, label, reading, path)
+
+    def by_code(self, name: str, label: str | None, reading: FileReading, path: Steps) -> Iterator[_Prompt]:
+        """The prompts that functions of files make, one a file."""
+        names = [name]
+        if set(name) & set("*?["):
+            names = [os.path.relpath(file, self.siblings.base) for file in self.siblings.glob(reading, name, path)]
+        for one in names:
+            script = code_of_prompt(one, reading, path, self.siblings)
+            if script is not None:
+                said = label or one
+                id = slug(label or Path(script.file or one).stem, limit=40)
+                yield _Prompt(id=id, label=said, messages=(), reading=reading, path=path, script=script)
 
     def in_file(self, file: Path, label: str | None, reading: FileReading, path: Steps) -> Iterator[_Prompt]:
         text = self.siblings.open(reading, file, path)
@@ -322,8 +350,7 @@ class _Config:
         if isinstance(value, str):
             layers = list(self.test_file(value, self.reading, path))
         elif isinstance(value, dict):
-            self.reading.loss("`tests` are made by code of this config, which honestone never runs", path)
-            layers = []
+            layers = list(self.test_entry(self.reading, path))
         elif isinstance(value, list):
             layers = [layer for i in range(len(value)) for layer in self.test_entry(self.reading, (*path, i))]
         else:
@@ -336,22 +363,34 @@ class _Config:
         if isinstance(at.value, str):
             yield from self.test_file(at.value, reading, path)
         elif "path" in at and "vars" not in at and "assert" not in at:
-            reading.loss("these tests are made by code of this config, which honestone never runs", path)
+            yield from self.test_file(str(at.value["path"]), reading, path, at.value.get("config"))
         else:
             yield self.layer(at)
 
-    def test_file(self, name: str, reading: FileReading, path: Steps) -> Iterator[_Layer]:
+    def test_file(self, name: str, reading: FileReading, path: Steps, config: Json = None) -> Iterator[_Layer]:
         """The tests in a YAML, JSON, JSON lines or CSV file, or in all files that a pattern chooses."""
         if re.match(r"(?:https?|huggingface|langfuse):", name):
             reading.loss(f"the tests at `{name[:60]}` are on a server", path, "save them next to this file")
             return
         name = name.removeprefix("file://")
-        if suffix_of(name.partition("#")[0]) in (".xlsx", ".xls") or suffix_of(name) in CODE_FILES:
-            message = f"the test file `{name[:60]}` is made by code or a spreadsheet program"
+        if suffix_of(name.partition("#")[0]) in (".xlsx", ".xls"):
+            message = f"the test file `{name[:60]}` is made by a spreadsheet program"
             reading.loss(message, path, "save the tests as YAML, JSON or CSV")
+            return
+        if suffix_of(name) in CODE_FILES:
+            yield from self.tests_of_code(name, config, reading, path)
             return
         for file in self.siblings.glob(reading, name, path):
             yield from self.tests_in(file, reading, path)
+
+    def tests_of_code(self, name: str, config: Json, reading: FileReading, path: Steps) -> Iterator[_Layer]:
+        if '"file://' in json.dumps(config, default=str):
+            reading.loss("a file that the `config` of tests names is not read", path, "write its content here")
+        marked = tests_made(name, config, reading, path, self.siblings, self.document.run_code)
+        if marked is not None:
+            other = self.other(marked)
+            for index in range(len(marked.value)):
+                yield from self.test_entry(other, (index,))
 
     def tests_in(self, file: Path, reading: FileReading, path: Steps) -> Iterator[_Layer]:
         text = self.siblings.open(reading, file, path)
@@ -546,6 +585,7 @@ class _Config:
         if len(cases) + math.prod(len(variables[name]) for name in lists) > MAX_CASES:
             raise self.too_many(test.at)
         described = test.description
+        found: list[tuple[str, dict[str, Any]]] = []
         name = slug(described, limit=60) if described else f"test-{number}"
         for chosen in product(*(variables[name] for name in lists)):
             own = {**variables, **dict(zip(lists, chosen, strict=True))}
@@ -553,32 +593,66 @@ class _Config:
             id = "/".join(
                 [*([prompt.id] if is_one_of_several else []), name, *(slug(as_text(v), limit=24) for v in chosen)]
             )
-            id = distinct(id, cases)
-            cases.add(self.case(id, prompt, layers, own, options), test.at)
+            found.append((id, self.known(own, test)))
+        templates = self.messages(prompt, [known for _, known in found])
+        for (id, known), messages in zip(found, templates, strict=True):
+            cases.add(self.case(distinct(id, cases), prompt, messages, layers, known, options), test.at)
+
+    def known(self, variables: Mapping[str, Any], test: _Layer) -> dict[str, Any]:
+        """The variables of a case, those that hold templates filled in."""
+        return {
+            key: self.filled_in(value, variables, test.at.reading, test.at.path)
+            if isinstance(value, str) and "{{" in value
+            else value
+            for key, value in variables.items()
+        }
+
+    def messages(self, prompt: _Prompt, contexts: Sequence[Json]) -> Sequence[tuple[Message, ...]]:
+        """The messages of a prompt for the variables of each case, as templates; none where its code is not run or fails."""
+        if prompt.script is None:
+            return [prompt.messages] * len(contexts)
+        nothing: list[tuple[Message, ...]] = [()] * len(contexts)
+        if self.document.run_code is None or not contexts:
+            return nothing
+        config = {} if prompt.config is None else prompt.config
+        given = json_values({"all": contexts, "config": config})
+        assert isinstance(given, dict) and isinstance(given["all"], list)
+        try:
+            made = prompts_made(prompt.script, given["all"], self.providers, given["config"], self.document.run_code)
+        except UsageError as error:
+            prompt.reading.problem(error.message, prompt.path, error.hint)
+            return nothing
+        return [_chat(text, prompt.reading, prompt.path) or (Message("user", text),) for text in made]
+
+    def filled_in(self, text: str, known: Mapping[str, object], reading: FileReading, path: Steps) -> str:
+        """A template with the variables of a case."""
+        result = fill(text, known)
+        for lost in result.lost:
+            reading.loss(lost, path, _TEMPLATES)
+        for name in result.empty:
+            self.reading.note(
+                f"promptfoo: `{name}` is not a variable of every test; it is empty there, as in promptfoo"
+            )
+        self.filled += len(result.text)
+        if self.filled > MAX_FILLED_IN_ALL:
+            raise UsageError("filled in, these prompts and tests are too large", place=reading.marked.at(path))
+        return result.text
 
     def case(
-        self, id: str, prompt: _Prompt, layers: Sequence[_Layer], variables: Mapping[str, object], options: _Options
+        self,
+        id: str,
+        prompt: _Prompt,
+        templates: Sequence[Message],
+        layers: Sequence[_Layer],
+        known: Mapping[str, object],
+        options: _Options,
     ) -> Case | None:
+        """One case. Without `templates` its prompt is not known, and it is skipped."""
         test = layers[-1]
 
         def filled(text: str, reading: FileReading, path: Steps) -> str:
-            result = fill(text, known)
-            for lost in result.lost:
-                reading.loss(lost, path, _TEMPLATES)
-            for name in result.empty:
-                self.reading.note(
-                    f"promptfoo: `{name}` is not a variable of every test; it is empty there, as in promptfoo"
-                )
-            self.filled += len(result.text)
-            if self.filled > MAX_FILLED_IN_ALL:
-                raise UsageError("filled in, these prompts and tests are too large", place=reading.marked.at(path))
-            return result.text
+            return self.filled_in(text, known, reading, path)
 
-        known: Mapping[str, object] = variables
-        known = {
-            key: filled(value, test.at.reading, test.at.path) if isinstance(value, str) and "{{" in value else value
-            for key, value in variables.items()
-        }
         threshold = next((layer.threshold for layer in reversed(layers) if layer.threshold is not None), None)
         metadata: dict[str, object] = {}
         for layer in layers:
@@ -598,11 +672,11 @@ class _Config:
             for criterion in read_assertions(layer.at.below("assert"), scope)
         ]
         messages = [
-            Message(message.role, filled(message.content, prompt.reading, prompt.path)) for message in prompt.messages
+            Message(message.role, filled(message.content, prompt.reading, prompt.path)) for message in templates
         ]
         prefix = next((layer.prefix for layer in reversed(layers) if layer.prefix is not None), None)
         suffix = next((layer.suffix for layer in reversed(layers) if layer.suffix is not None), None)
-        if prefix or suffix:
+        if messages and (prefix or suffix):
             first = filled(prefix or "", test.at.reading, test.at.path)
             last = filled(suffix or "", test.at.reading, test.at.path)
             end = messages[-1]
@@ -611,7 +685,7 @@ class _Config:
         rubric = gated(test.at.reading, test.at.path, criteria, threshold)
         if len(test.at.reading.problems) > problems:
             return None
-        skip = None
+        skip = None if messages else f"its prompt is {NOT_RUN}"
         if rubric is None:
             skip = "asserts nothing that decides"
             self.reading.note("promptfoo passes a test that asserts nothing; here it is skipped, as nothing was judged")
@@ -633,9 +707,11 @@ def _is_several(value: object) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], str)
 
 
-def _nothing_read() -> Case:
-    """What a config comes to whose prompts or tests are all lost: one case that is skipped, and says why."""
-    return Case(id="not-read", rubric=undecided(), skip="its prompts or tests are made by code or are on a server")
+def _nothing_read(*, is_code: bool) -> Case:
+    """What a config comes to whose prompts or tests are all lost, or made by code that was not run: one case that is skipped,
+    and says why."""
+    why = NOT_RUN if is_code else "made by a program or on a server"
+    return Case(id="not-read", rubric=undecided(), skip=f"its prompts or tests are {why}")
 
 
 _TEMPLATES: Final = "names, loops, conditions and filters are filled in; see docs/from-promptfoo.md"

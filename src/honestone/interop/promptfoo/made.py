@@ -1,0 +1,81 @@
+"""Prompts and tests that code of a promptfoo config makes. It is run with a person's permission only, by what `Document`
+brings along; until then what it makes is not known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+from honestone.core.errors import FileError, UsageError
+from honestone.core.json_value import Json
+from honestone.core.script import Script
+from honestone.formats.document import RunCode
+from honestone.formats.marked import Marked, parse_marked
+from honestone.formats.reader import FileReading, Steps, shown
+from honestone.interop.promptfoo.code import script_of
+from honestone.interop.sibling_files import SiblingFiles
+
+NOT_RUN: Final = "made by code of this config, which runs with --allow-code only"
+Providers: TypeAlias = Sequence[Mapping[str, Json]]
+"""What code hears of each provider: `id` and `label`."""
+
+
+def code_of_prompt(name: str, reading: FileReading, path: Steps, siblings: SiblingFiles) -> Script | None:
+    """The function that makes a prompt, or a Python file that prints it; None, with a loss or a problem, where it cannot run."""
+    what = f"the prompt `{name[:60]}`"
+    return script_of(f"file://{name}", reading, path, siblings, what, function="", makes_cases=True)
+
+
+def prompts_made(
+    script: Script, contexts: Sequence[Json], providers: Providers, config: Json, run_code: RunCode
+) -> list[str]:
+    """The text of a prompt for the variables of each case. Raises UsageError where the code fails, gives something else, or
+    gives different texts to the providers: a case here has one input."""
+    asked = providers or [{"id": "unknown"}]
+    calls: list[list[Json]] = [
+        [{"vars": known, "provider": dict(provider), "config": config}] for provider in asked for known in contexts
+    ]
+    made = [_text_of(value) for value in run_code(script, calls)]
+    first = made[: len(contexts)]
+    if any(made[start : start + len(contexts)] != first for start in range(0, len(made), len(contexts) or 1)):
+        raise UsageError(
+            f"`{script.file}` makes different prompts for different providers",
+            hint="leave one provider in the config, or make a prompt of its own for each",
+        )
+    return first
+
+
+def _text_of(value: Json) -> str:
+    """As promptfoo takes it: a text, messages, or either as `prompt` of a mapping."""
+    if isinstance(value, Mapping) and "prompt" in value:
+        value = value["prompt"]
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Mapping | list):
+        raise UsageError(f"the code of a prompt must return a text or messages, not {shown(value)}")
+    return json.dumps(value, ensure_ascii=False)
+
+
+def tests_made(
+    name: str, config: Json, reading: FileReading, path: Steps, siblings: SiblingFiles, run_code: RunCode | None
+) -> Marked | None:
+    """The list of tests that a function of a file returns, with the file's name for their places. None where it is not run,
+    or gives none: then a note, a loss or a problem says so."""
+    what = f"the tests of `{name[:60]}`"
+    script = script_of(f"file://{name}", reading, path, siblings, what, function="generate_tests", makes_cases=True)
+    if script is None:
+        return None
+    if run_code is None:
+        reading.note(f"promptfoo: {what} are {NOT_RUN}: they are not known before")
+        return None
+    try:
+        (value,) = run_code(script, [[] if config is None else [config]])
+        if not isinstance(value, list):
+            raise UsageError(f"`{name[:60]}` must return a list of tests, not {shown(value)}")
+        return parse_marked(json.dumps(value, ensure_ascii=False), name)
+    except FileError as error:
+        reading.elsewhere(error, path)
+    except UsageError as error:
+        reading.problem(error.message, path, error.hint)
+    return None
