@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 
+import pytest
+
 from .desk import Desk
 
 SUITE = """\
@@ -54,3 +56,43 @@ def test_exports_of_a_table_are_those_of_its_columns(ready: Desk) -> None:
     for form in ("inspect", "langfuse", "mlflow", "parquet", "truescore"):
         refused = ready.run("show", "--format", form)
         assert refused.is_refusal and "--kind column" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("form", "named", "not_named"),
+    [
+        ("csv", ("quotes and suggestions", "the verdict of the run"), "baseline"),
+        ("jsonl", ("votes and suggestions of each judge",), "baseline"),
+        ("sarif", ("cases that passed", "scores, weights"), "baseline"),
+        ("inspect", (), "no place"),
+        ("json", (), "no place"),
+    ],
+)
+def test_every_export_names_what_it_leaves_out(ready: Desk, form: str, named: tuple[str, ...], not_named: str) -> None:
+    """On stderr, so that what is written stays what it is; a format that holds all of a run says nothing."""
+    ready.file("suite.yaml", SUITE)
+    assert ready.run("eval", "suite.yaml", "--judge", ready.judge().spec).code == 1
+    shown = ready.run("show", "--format", form)
+    assert shown.code == 0
+    assert all(one in shown.err for one in named) and not_named not in shown.err
+    assert "no place" not in shown.out
+
+
+def test_a_comparison_is_named_where_there_is_one(ready: Desk) -> None:
+    """A run with a baseline has more to leave out."""
+    ready.file("suite.yaml", SUITE)
+    judge = ready.judge().spec
+    assert ready.run("eval", "suite.yaml", "--judge", judge).code == 1
+    ready.run("eval", "suite.yaml", "--judge", judge, "--baseline", "last")
+    for form in ("csv", "jsonl", "sarif"):
+        shown = ready.run("show", "--format", form)
+        assert shown.code == 0 and "the comparison with a baseline" in shown.err
+
+
+def test_findings_of_artifacts_name_what_they_leave_out(ready: Desk) -> None:
+    """An artifact has no cases to leave out."""
+    ready.file("bad.md", "stone\n")
+    ready.run("eval", "bad.md", "--rubric", "rubric.yaml", "--judge", ready.judge().spec)
+    shown = ready.run("show", "--format", "sarif")
+    assert "no place for: items that are met; scores, weights and the verdict" in shown.err
+    assert "cases" not in shown.err

@@ -12,6 +12,8 @@ import pytest
 
 from .finished_run import SUITE, command, report, shown
 
+SARIF_SCHEMA = Path(__file__).parents[2] / ".exports/sarif/package/lib/schemas/sarif-2.1.0-rtm.5.json"
+
 
 def test_inspect_reads_every_attempt_with_its_scores(folder: Path) -> None:
     """Inspect's own reader: samples are attempts, scores are the report's divided by 100, a failed target has none."""
@@ -155,6 +157,43 @@ def test_sarif_tools_lists_the_findings(folder: Path, tmp_path: Path) -> None:
     assert {record["Severity"] for record in records} <= {"error", "none"} and "error" in {
         record["Severity"] for record in records
     }
+
+
+def sarif_of_an_artifact(folder: Path) -> bytes:
+    """Findings at a quote, at a check's note and at the first line, and one that could not be judged."""
+    (folder / "page.md").write_text("# Title\n\nIndeed. Nothing \U0001f600 is here. [away](gone.md)\n")
+    (folder / "page.yaml").write_text(
+        "rubric: 1\ncriteria:\n"
+        "  - {id: named, requirement: Names it}\n  - {id: other, requirement: Says more}\n"
+        "  - {id: links, requirement: Links lead somewhere, check: links-resolve}\n"
+    )
+    (folder / "quoting.py").write_text(
+        "import json\nquote = 'Nothing \U0001f600 is here'\n"
+        "print(json.dumps({'criteria': {'named': {'met': False, 'evidence': quote}}}))\n"
+    )
+    command(folder, "eval", "page.md", "-r", "page.yaml", "-j", f"script:{sys.executable} quoting.py", "-q")
+    ended = command(folder, "show", "last", "--format", "sarif")
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_sarif_is_valid_by_the_schema_of_its_makers(folder: Path, tmp_path: Path) -> None:
+    """Findings of a suite and of a file, held against the schema of SARIF 2.1.0 that Microsoft publishes."""
+    if not SARIF_SCHEMA.is_file():
+        pytest.skip("make test-exports fetches the schema, where npm is here")
+    jsonschema = pytest.importorskip("jsonschema", reason="make test-exports installs it")
+    schema = json.loads(SARIF_SCHEMA.read_text("utf-8"))
+    validator = jsonschema.validators.validator_for(schema)(schema)
+    of_suite, of_file = json.loads(shown(folder, "sarif")), json.loads(sarif_of_an_artifact(tmp_path))
+    for log in (of_suite, of_file):
+        assert [error.message for error in validator.iter_errors(log)] == []
+        assert log["runs"][0]["results"]
+    kinds = {result["kind"] for result in of_file["runs"][0]["results"]}
+    regions = [one["locations"][0]["physicalLocation"]["region"] for one in of_file["runs"][0]["results"]]
+    assert kinds == {"fail", "open"} and any("endColumn" in region for region in regions)
+    broken = json.loads(json.dumps(of_file))
+    broken["runs"][0]["results"][0]["level"] = "dreadful"
+    assert not validator.is_valid(broken), "the schema can find fault"
 
 
 def test_a_run_of_one_artifact_is_not_exported(folder: Path) -> None:

@@ -129,7 +129,7 @@ def show(run: str, form: str, version: str | None, has_all: bool, schema: str | 
         elif form in SUITE_EXPORTS and record.info.kind in ("suite", "column"):
             _export(record.suite_report().whole, form)
         elif form == "sarif" and version is None:
-            write(record.sarif())
+            _show_sarif(record)
         elif record.info.kind == "improve":
             _show_improvement(record, form, version)
         elif record.info.kind == "stages":
@@ -147,7 +147,7 @@ def show(run: str, form: str, version: str | None, has_all: bool, schema: str | 
                 hint="each column is a run of its own: honestone runs --kind column",
             )
         else:
-            print_suite(record.table() if record.info.kind == "table" else record.suite_report(), form)
+            _show_suite(record, form)
     return 0
 
 
@@ -228,6 +228,25 @@ def _show_improvement(record: RunRecord, form: str, version: str | None) -> None
     write(render_improvement(document, form, report=report))
 
 
+def _show_sarif(record: RunRecord) -> None:
+    from honestone.report.left_out import no_place_in
+
+    write(record.sarif())
+    is_suite = record.info.kind in ("suite", "column")
+    is_compared = is_suite and record.suite_report().head.compared is not None
+    _say_left_out("sarif", no_place_in("sarif", is_suite=is_suite, is_compared=is_compared))
+
+
+def _show_suite(record: RunRecord, form: str) -> None:
+    from honestone.report.case_by_case import SuiteReport
+    from honestone.report.left_out import no_place_in
+
+    document = record.table() if record.info.kind == "table" else record.suite_report()
+    print_suite(document, form)
+    is_compared = isinstance(document, SuiteReport) and document.head.compared is not None
+    _say_left_out(form, no_place_in(form, is_suite=True, is_compared=is_compared))
+
+
 def _export(doc: SuiteReportDoc, form: str) -> None:
     """A suite's run for another tool. What it has no place for is named on stderr."""
     left_out: Sequence[str] = ()
@@ -250,6 +269,10 @@ def _export(doc: SuiteReportDoc, form: str) -> None:
             left_out = done.left_out
         case _:
             write(draw(doc, form, Style()))
+    _say_left_out(form, left_out)
+
+
+def _say_left_out(form: str, left_out: Sequence[str]) -> None:
     if left_out:
         print(f"note: --format {form} has no place for: {line('; '.join(left_out), 1000)}", file=sys.stderr)
 
