@@ -271,6 +271,7 @@ def run_suite(
     outputs: str | PathLike[str] | None = None,
     judges: Judges = (),
     artifact: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    with_skills: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     pick: bool = False,
     baseline: str | None = None,
     cases: str | Sequence[str] = (),
@@ -297,7 +298,8 @@ def run_suite(
 
     `suite` is a file of any format that is read, a Suite, a dict as a suite file holds it, a list of cases, or a
     DataFrame with a case in each row. `artifact` is a path, or a `Text`. Several targets or artifacts in a list make a
-    table with a column for each, and `pick` names the cheapest that passes. `outputs` is a run or a file of outputs,
+    table with a column for each, and `pick` names the cheapest that passes. `with_skills` are folders of other skills, which are
+    installed next to the artifact where that is a skill. `outputs` is a run or a file of outputs,
     which are judged instead of those of a target. A second run of the same suite is refused while the first is at work.
 
     Raises UsageError for what is wrong with the call or a file, before anything is spent, and CouldNotJudge when judges
@@ -312,6 +314,7 @@ def run_suite(
         source=source,
         judging=_judging(judges, options, max_calls, max_usd, max_minutes),
         artifacts=paths,
+        with_skills=given.several(with_skills, "skill", given.a_path) if with_skills else (),
         subject=None if text is None else SuiteSubject(path="text", version=text),
         targets=() if target is None else given.several(target, "target", given.a_target),
         outputs=None if outputs is None else str(outputs),

@@ -328,8 +328,8 @@ class Task:
     """One run of a target: a case's input, the artifact, and where to work.
 
     `folder` is the case's workspace; None runs in the working directory. `isolated`: the run gets a fresh HOME and a
-    fresh working folder outside the user's, with nothing in them but `skill` (None is a run without one). `timeout` in
-    seconds overrides the target's own.
+    fresh working folder outside the user's, with nothing in them but `skill` (None is a run without one) and `more_skills`,
+    which are installed next to it. `timeout` in seconds overrides the target's own.
     """
 
     messages: tuple[Message, ...]
@@ -340,6 +340,7 @@ class Task:
     timeout: float | None = None
     isolated: bool = False
     skill: Skill | None = None
+    more_skills: tuple[Skill, ...] = ()
 
     @property
     def prompt(self) -> str:

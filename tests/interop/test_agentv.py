@@ -538,7 +538,7 @@ def test_a_path_that_agentv_two_takes_for_text_is_noted(folder: Path) -> None:
 
 
 def test_input_files_and_blocks_become_part_of_the_input(folder: Path) -> None:
-    """Text and file blocks and `input_files` are one message; a missing file is a loss at its line."""
+    """Text and file blocks and `input_files` are one message; a file that is not there is left out, with a note, as AgentV does."""
     (folder / "data.csv").write_text("a,b\n1,2\n")
     text = """
 tests:
@@ -549,11 +549,21 @@ tests:
   - {id: gone, criteria: g, input: Sum it, input_files: [gone.csv]}
 """
     source = read(folder, text)
-    blocks, files, _ = source.suite.cases
+    blocks, files, gone = source.suite.cases
     assert blocks.input == files.input
     assert "1,2" in blocks.input
     assert blocks.input.endswith("Sum it")
-    assert [(loss.place.split(":")[-2], "gone.csv" in loss.message) for loss in source.losses] == [("7", True)]
+    assert gone.input == "Sum it" and not source.losses
+    assert [":7:" in note for note in source.notes if "`gone.csv` is not there" in note] == [True]
+
+
+def test_an_input_file_that_cannot_be_read_is_a_loss(folder: Path) -> None:
+    """A file that is there and is not text would be left out in another way than in AgentV."""
+    (folder / "data.bin").write_bytes(b"\0\1\xff")
+    (folder / "loop").symlink_to(folder / "loop")
+    for name in ("data.bin", "loop"):
+        source = read(folder, f"tests: [{{id: a, criteria: g, input: Sum it, input_files: [{name}]}}]")
+        assert [f"`{name}`" in loss.message for loss in source.losses] == [True]
 
 
 def test_prompts_are_filled_with_the_case_s_variables(folder: Path) -> None:

@@ -240,6 +240,13 @@ suite_options = combined(
         "--min-pass-rate", type=Amount(min=0, max=1), metavar="0-1", help="Share of cases that has to pass. [1]"
     ),
     click.option(
+        "--with-skill",
+        "with_skills",
+        type=PATH,
+        multiple=True,
+        help="Another skill to install next to the one that is tried; repeat for several.",
+    ),
+    click.option(
         "--baseline",
         metavar="RUN|PATH|GIT-REF",
         help="Compare with a run, a saved report, another artifact, the artifact at a git ref, or a skill with `without`.",

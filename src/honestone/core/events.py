@@ -254,7 +254,7 @@ class SuiteStarted(Started):
 
     `artifact` is None where the target alone answers. `min_given`: the least pass rate was asked for, not assumed.
     `left_out`: ids of the suite's cases that were not chosen. `outputs`: where its outputs were recorded before; then
-    `target` and `artifact` are what made them, where that is known. A store keeps the `cases` as rows of their own.
+    `target` and `artifact` are what made them, where that is known. `more_skills` are installed next to the artifact. A store keeps the `cases` as rows of their own.
     """
 
     kind = "suite"
@@ -272,6 +272,7 @@ class SuiteStarted(Started):
     isolated: bool = False
     left_out: tuple[str, ...] = ()
     outputs: str | None = None
+    more_skills: tuple[StartedArtifact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -704,6 +705,9 @@ _FORMS: Final[Mapping[str, _Form]] = {
         ),
     ),
     "lessons": _LIST,
+    "more_skills": _Form(
+        lambda skills: [_given(one) for one in skills], lambda rows: tuple(StartedArtifact(**row) for row in rows)
+    ),
     "notes": _LIST,
     "of_runs": _SPENDS,
     "outcome": _Form(str, ProposalOutcome),

@@ -39,7 +39,8 @@ class KnownOutputs(Protocol):
 
 @dataclass(kw_only=True)
 class CaseWork:
-    """How the cases of one run are worked on. `base` is the suite's folder; `isolated` runs get a fresh HOME, with `skill`.
+    """How the cases of one run are worked on. `base` is the suite's folder; `isolated` runs get a fresh HOME, with `skill`
+    and `more_skills`.
 
     Each step of an attempt is on record before the next, and `add` hears of every event that is put there. Outputs on record
     are judged without running the target; where another process put its own there first, this one continues with that. `is_free`: what the target gives is recorded already, so it is put on record
@@ -63,6 +64,7 @@ class CaseWork:
     artifact: str = ""
     isolated: bool = False
     skill: Skill | None = None
+    more_skills: tuple[Skill, ...] = ()
     concurrency: int = 8
     is_free: bool = False
     known: KnownOutputs | None = None
@@ -156,6 +158,7 @@ class CaseWork:
             folder=place.path,
             isolated=self.isolated,
             skill=self.skill,
+            more_skills=self.more_skills,
         )
         try:
             async with self._at_work:

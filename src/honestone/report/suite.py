@@ -146,6 +146,7 @@ def _head(record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc], log: CaseLog 
         duration_ms=round(1000 * record.seconds),
         outputs=UNSET if started.outputs is None else started.outputs,
         triggering=_triggering(record),
+        with_skills=[ArtifactDoc(path=one.path, digest=one.digest) for one in started.more_skills] or UNSET,
         left_out=len(started.left_out),
         left_out_cases=list(started.left_out) or UNSET,
         cases=[],

@@ -106,6 +106,7 @@ def _figures(doc: SuiteReportDoc, style: Style, look: str) -> list[tuple[str, st
         ("cases", between.join(doc.counts_words)),
         ("mean score", doc.mean_words),
         ("triggering", doc.triggering_words),
+        ("next to it", doc.with_skills_words),
         ("unstable", ", ".join(doc.unstable_names)),
         ("time", between.join(doc.time_words)),
         ("spent", between.join(doc.spent_words)),

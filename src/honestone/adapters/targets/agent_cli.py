@@ -20,7 +20,7 @@ from honestone.adapters.agent_clis.driver import carry_out, failure, one_line, r
 from honestone.adapters.agent_clis.setup import CliAdapter, CliSettings
 from honestone.adapters.machine import require
 from honestone.adapters.targets.model import with_artifact
-from honestone.adapters.targets.working_directory import installed
+from honestone.adapters.targets.working_directory import skills_installed
 from honestone.core.errors import SettingsError
 from honestone.core.skill.skill_file import SKILL_FILE, Skill, split
 from honestone.core.suite.case import Case
@@ -69,7 +69,7 @@ class AgentCliTarget(CliAdapter):
 
             def build(room: CliFolders, key: str) -> Command:
                 folder = task.folder or _made(room.root / "task")
-                skill = shelves.enter_context(installed(task.skill, self.cli.shelf(room, folder)))
+                skill = shelves.enter_context(skills_installed(task, self.cli.shelf(room, folder)))
                 command = self.cli.agent(setup, room, text, folder, key)
                 return (
                     command if skill is None else replace(command, env={**command.env, "HONESTONE_SKILL": str(skill)})

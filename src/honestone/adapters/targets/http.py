@@ -22,6 +22,7 @@ from honestone.core.artifact import Version
 from honestone.core.checks import visible
 from honestone.core.errors import SettingsError
 from honestone.core.needs import NO_NEEDS, KeyNeed, MachineNeeds
+from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import Case
 from honestone.ports import CallFailed, Output, Task
 
@@ -95,8 +96,14 @@ def _body(task: Task) -> dict[str, Any]:
     if task.version is not None and not task.isolated:
         body["artifact"] = _content(task.version)
     if task.skill is not None:
-        body["skill"] = {"name": task.skill.name, **_content(task.skill.version)}
+        body["skill"] = _skill(task.skill)
+    if task.more_skills:
+        body["more_skills"] = [_skill(one) for one in task.more_skills]
     return body
+
+
+def _skill(skill: Skill) -> dict[str, Any]:
+    return {"name": skill.name, **_content(skill.version)}
 
 
 def _content(version: Version) -> dict[str, Any]:

@@ -101,8 +101,9 @@ def prompt_for(task: Task) -> Prompt:
     first = task.messages[0] if task.messages else None
     system = first.content if first is not None and first.role == "system" and len(task.messages) > 1 else None
     asked = as_prompt(task.messages[1:] if system is not None else task.messages) if task.messages else ""
-    if task.skill is not None:
-        text = f"{skill_text(task.skill)}\n\n{asked}"
+    skills = (*([task.skill] if task.skill is not None else ()), *task.more_skills)
+    if skills:
+        text = "\n\n".join([*map(skill_text, skills), "The task:", asked])
     elif task.version is not None and not task.isolated:
         text = with_artifact(task.version, asked)
     else:
@@ -126,7 +127,7 @@ def skill_text(skill: Skill) -> str:
         f"You have the skill `{skill.name}`. Its files stand between fences below; use it where it helps with the task "
         "that follows them."
     )
-    return "\n\n".join([opening, *(_fenced(path, pages[path]) for path in order), "The task:"])
+    return "\n\n".join([opening, *(_fenced(path, pages[path]) for path in order)])
 
 
 def _fenced(name: str, text: str) -> str:

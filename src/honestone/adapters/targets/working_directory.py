@@ -44,7 +44,7 @@ def room_for(task: Task, *, cwd: Path, pass_env: Sequence[str] = ()) -> Iterator
         own = root / "own"
         own.mkdir()
         work = task.folder or (_made(root / "work") if task.isolated else cwd)
-        with installed(task.skill, work / SKILLS) as skill:
+        with skills_installed(task, work / SKILLS) as skill:
             artifact = skill if task.isolated else _artifact(task, root, skill)
             env = _environment(task, root, artifact, skill, pass_env)
             yield Room(cwd=work, env=env, own=own, artifact=artifact)
@@ -78,6 +78,15 @@ def _environment(
     kept.setdefault("LANG", "C.UTF-8")
     fresh = {"HOME": str(_made(root / "home")), "TMPDIR": str(_made(root / "tmp"))}
     return {**kept, **fresh, **places}
+
+
+@contextlib.contextmanager
+def skills_installed(task: Task, shelf: Path) -> Iterator[Path | None]:
+    """The folder of the task's skill below `shelf`, with its other skills next to it, for the time of the run."""
+    with contextlib.ExitStack() as stack:
+        for other in task.more_skills:
+            stack.enter_context(installed(other, shelf))
+        yield stack.enter_context(installed(task.skill, shelf))
 
 
 @contextlib.contextmanager

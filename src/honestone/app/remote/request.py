@@ -143,6 +143,7 @@ _NOT_REMOTE: Final = {
     "require_improvement": "--require-improvement",
     "across_contracts": "--across-contracts",
     "mock": "--mock",
+    "with_skills": "--with-skill",
 }
 
 

@@ -53,6 +53,7 @@ def case_work(
         artifact=subject.path,
         isolated=subject.is_isolated,
         skill=subject.skill,
+        more_skills=plan.more_skills,
         concurrency=plan.at_once,
         is_free=plan.is_recorded,
         known=_known_outputs(plan, store, subject, asked),

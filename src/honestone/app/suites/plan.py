@@ -26,6 +26,7 @@ from honestone.core.errors import FileError, UsageError
 from honestone.core.events import RecordedCase, StartedArtifact, StartedSuite, SuiteStarted
 from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Check, Rubric, to_plain
+from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import AttemptRule, Case, Split, TargetSpec, case_document, task_document
 from honestone.core.suite.record import rubric_key
 from honestone.engine.panel import functions_of
@@ -74,6 +75,8 @@ class SuiteRequest:
     artifact: Path | None = None
     subject: SuiteSubject | None = None
     """What is run, where it is at hand, instead of the path of an artifact."""
+    with_skills: tuple[Path, ...] = ()
+    """Other skills, which are installed next to the one that is tried and are there without it too."""
     target: str | Target | Function | None = None
     artifacts: tuple[Path, ...] = ()
     targets: tuple[str | Target | Function, ...] = ()
@@ -137,6 +140,8 @@ class SuitePlan:
     """Whether the suite says that the target answers the same when it is asked the same."""
     outputs: RecordedOutputs | None = None
     """What is judged instead of outputs of the target."""
+    more_skills: tuple[Skill, ...] = ()
+    """What is installed next to the skill that is tried."""
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
@@ -247,10 +252,16 @@ class SuitePlan:
                 "artifact": subject.version.digest if subject.version else None,
                 "skill": subject.skill.name if subject.skill else None,
                 "isolated": subject.is_isolated,
+                **self._more_skills,
                 "case": case.id,
                 **task_document(case, workspace=self.workspaces[case.id]),
             }
         )
+
+    @property
+    def _more_skills(self) -> dict[str, object]:
+        """For digests, which stay what they were where there are none."""
+        return {"more_skills": [[one.name, one.version.digest] for one in self.more_skills]} if self.more_skills else {}
 
     def identity(self, subject: SuiteSubject, cases: Sequence[Case]) -> str:
         """What a run of these cases is known by: the same again resumes it."""
@@ -262,6 +273,7 @@ class SuitePlan:
                 "target": dict(made_by.identity) if made_by else None,
                 "artifact": subject.version.digest if subject.version else None,
                 "side": subject.note,
+                **self._more_skills,
                 "contract": self.contract.id,
                 "cases": [[case.id, self.case_contracts[case.id]] for case in cases],
                 "limits": [judging.max_calls, judging.max_usd, judging.max_minutes],
@@ -369,6 +381,7 @@ class SuitePlan:
             mock=self.is_mock,
             isolated=subject.is_isolated,
             left_out=self.left_out,
+            more_skills=tuple(StartedArtifact(path=one.name, digest=one.version.digest) for one in self.more_skills),
             limits={"calls": meter.calls, "minutes": meter.minutes, "usd": meter.usd},
         )
 
@@ -460,6 +473,7 @@ def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer
             seats=seats,
             contract=contract,
             workspaces=workspaces,
+            more_skills=_more_skills(workspace, request, one, size),
         )
         for one in columns
     )
@@ -615,6 +629,25 @@ def _load_subjects(
     exclude = _own_files(workspace.path(request.suite), source)
     wants_skill = source.suite.target.skill
     return tuple(_load_subject(*one, exclude, size, wants_skill) for one in places) or (SuiteSubject(),)
+
+
+def _more_skills(workspace: Workspace, request: SuiteRequest, column: _Column, size: int) -> tuple[Skill, ...]:
+    """The skills of `--with-skill`. Raises UsageError where no skill is tried, or two have one name."""
+    if not request.with_skills:
+        return ()
+    if not column.subject.is_isolated or column.target is None:
+        raise UsageError(
+            "--with-skill installs other skills next to the one that is tried, but no target is to try a skill",
+            hint="name the skill's folder: --artifact PATH; and what tries it: --target NAME",
+        )
+    found: list[Skill] = []
+    for path in request.with_skills:
+        skill = load_skill(workspace.path(path), max_bytes=size)
+        tried = column.subject.skill
+        if skill.name in {one.name for one in ([tried] if tried else []) + found}:
+            raise UsageError(f"two skills have the name `{skill.name}`", hint="each skill is installed under its name")
+        found.append(skill)
+    return tuple(found)
 
 
 def _load_subject(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _AS_GIVEN = (
     "outputs pick attempts attempt_rule concurrency target_timeout baseline across_contracts update_baseline "
-    "require_improvement"
+    "require_improvement with_skills"
 ).split()
 
 
@@ -69,7 +69,7 @@ def take_suite_request(
 
 
 _OF_A_TARGET: Final = (
-    *("targets", "subjects", "outputs", "fresh", "target_timeout", "baseline", "update_baseline"),
+    *("targets", "subjects", "outputs", "fresh", "target_timeout", "baseline", "update_baseline", "with_skills"),
     *("remote", "priority"),
 )
 

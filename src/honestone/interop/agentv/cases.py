@@ -251,7 +251,7 @@ def _with_files(messages: tuple[Message, ...], files: list[tuple[FileEntry, str]
         return messages
     attached = [texts.attached(take.reading, (*take.path, "input_files"), name) for take, name in files]
     at = next((index for index, message in enumerate(messages) if message.role == "user"), 0)
-    content = "\n\n".join([*attached, messages[at].content])
+    content = "\n\n".join(part for part in (*attached, messages[at].content) if part)
     return (*messages[:at], replace(messages[at], content=content), *messages[at + 1 :])
 
 

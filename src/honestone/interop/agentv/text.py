@@ -136,8 +136,8 @@ class Texts:
                 take.problem("`content` is missing")
             return ""
         if isinstance(value, list) and value and all(isinstance(block, dict) and "type" in block for block in value):
-            blocks = (self._block(FileEntry(take.reading, (*take.path, "content", i))) for i in range(len(value)))
-            return "\n\n".join(blocks)
+            blocks = [self._block(FileEntry(take.reading, (*take.path, "content", i))) for i in range(len(value))]
+            return "\n\n".join(block for block in blocks if block)
         return take.reading.marked.raw((*take.path, "content")) or plain(value) if not isinstance(value, str) else value
 
     def _block(self, take: FileEntry) -> str:
@@ -151,7 +151,13 @@ class Texts:
         return self.attached(take.reading, (*take.path, "value"), value)
 
     def attached(self, reading: FileReading, path: Steps, name: str) -> str:
-        """The text of an input file, under its name. One that is not there is a loss: the input would lack it."""
+        """The text of an input file, under its name. One that is not there is left out, as AgentV does with a warning; one that
+        cannot be read is a loss."""
+        if not os.path.lexists(self.resolve(name)):
+            reading.note(
+                f"{reading.marked.at(path)}: the input file `{name}` is not there: the input is without it, as in AgentV"
+            )
+            return ""
         try:
             text = self.file(name)
         except FileError as error:

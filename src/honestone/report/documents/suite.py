@@ -40,7 +40,7 @@ from honestone.report.documents.scorecard import (
 from honestone.system.drawing import count, line
 
 REPORT: Final = "honestone.report/1"
-REVISION: Final = 3
+REVISION: Final = 4
 """Raised by one where a release adds fields."""
 COMPARISON: Final = "honestone.comparison/1"
 PARTIAL: Final = "PARTIAL"
@@ -414,7 +414,7 @@ class TriggeringDoc(Struct, frozen=True, kw_only=True):
 class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     """One run of a suite.
 
-    `revision`: which fields there may be: 2 added `input` and `output` to the cases of `comparison`, `outputs`, `turned`, and `cached_outputs` of `usage`; 3 added `scores` to attempts
+    `revision`: which fields there may be: 2 added `input` and `output` to the cases of `comparison`, `outputs`, `turned`, and `cached_outputs` of `usage`; 3 added `scores` to attempts; 4 added `with_skills`
     `suite`: `path`, `title`, and the `dialect` it was read as (`honestone`, `promptfoo`, `agentv-4`, ...)
     `artifact`, `target`: what was evaluated, `null` where the target alone answers; what made the outputs, as it was named
     `verdict`, `reasons`: of the run; with a baseline the comparison's, and both where `--min-pass-rate` was given. Of a skill also `error` (exit 3): the suite is broken, or open tasks could tip it
@@ -435,6 +435,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     `candidate_results`, `baseline_results`: of a skill, one for each task: `task_id`, `passed` (`null`: it could not be run or judged, and `error` says why), `score` 0-1, `details`, `duration_ms`, `attempts`, and how many `passes`
     `comparison`: with a baseline: `honestone.comparison/1`
     `triggering`: where cases ask whether a skill was read: `cases`, `precision`, `recall`, `unknown`
+    `with_skills`: `path` (the name) and `digest` of the skills that were installed next to the artifact; absent where there are none
     `left_out`, `left_out_cases`: how many cases of the suite were not chosen to be run; their ids, absent where there are none
     `cases`: in the file's order: a scorecard's keys, and its own
     `rescored_from`: only from `rescore`: the `run` and the `contract` it came from
@@ -479,6 +480,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     outputs: str | UnsetType = UNSET
     turned: list[TurnedDoc] | UnsetType = UNSET
     triggering: TriggeringDoc | UnsetType = UNSET
+    with_skills: list[ArtifactDoc] | UnsetType = UNSET
     left_out: int = 0
     left_out_cases: list[str] | UnsetType = UNSET
     cases: list[CaseDoc]
@@ -556,6 +558,12 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
         """The mean score, or what is known of it; empty when nothing is."""
         known = self.mean_score is not None or self.mean_score_interval
         return span_words(self.mean_score, self.mean_score_interval) if known else ""
+
+    @property
+    def with_skills_words(self) -> str:
+        """The skills that were installed next to the one that was tried; empty where there are none."""
+        others = [] if isinstance(self.with_skills, UnsetType) else self.with_skills
+        return f"{count(len(others), 'other skill')}: {', '.join(line(one.path) for one in others)}" if others else ""
 
     @property
     def triggering_words(self) -> str:
