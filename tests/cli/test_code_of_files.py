@@ -250,7 +250,7 @@ def test_a_judge_sees_what_no_code_has_changed(desk: Desk) -> None:
     assert "sees the output as it is" in refused.err and "the assertion is left out" in refused.err
 
 
-@pytest.mark.parametrize("name", ["../grade.py", "/etc/grade.py", "no.py", "grade.ts", "grade.rb"])
+@pytest.mark.parametrize("name", ["../grade.py", "/etc/grade.py", "no.py", "no.ts", "grade.rb"])
 def test_files_of_code_that_are_not_run(desk: Desk, name: str) -> None:
     """Outside of the project, missing, or in another language: refused with the place."""
     desk.file("c.yaml", config(("a", "python", f"value: 'file://{name}'")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,13 @@ from honestone.system.sandbox import Sandbox
 from .desk import Desk
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+READS_TYPES = (
+    shutil.which("node") is not None
+    and b"yes"
+    in subprocess.run(
+        ["node", "-p", "process.features.typescript ? 'yes' : 'no'"], capture_output=True, timeout=60, check=False
+    ).stdout
+)
 needs_sandbox = pytest.mark.skipif(Sandbox.choose("auto").name == "none", reason="no sandbox works here")
 
 PROMPTS = """
@@ -199,3 +207,30 @@ def test_permission_from_python(tmp_path: Path) -> None:
     suite.write_text(json.dumps({"prompts": ["{{q}}"], "providers": ["echo"], "tests": "file://made.py"}))
     result = run_suite(suite, target="cmd:cat", allow_code=True)
     assert [case.id for case in result.cases] == ["cat-1", "cat-2"]
+
+
+TYPED = "export default function tests(): object[] {\n  return [{ vars: { q: 'cat' }, assert: [{ type: 'javascript', value: 'file://grade.mts' }] }];\n}\n"
+
+
+def typed(desk: Desk) -> None:
+    desk.file("tests.mts", TYPED)
+    desk.file("grade.mts", "export default (output: string): boolean => output === 'cat';\n")
+    desk.file("c.yaml", "prompts: ['{{q}}']\nproviders: [echo]\ntests: file://tests.mts\n")
+
+
+def test_typescript_needs_a_node_that_reads_it(desk: Desk) -> None:
+    """An older Node is refused before anything is run; the config itself can be looked at."""
+    typed(desk)
+    desk.file("bin/node", "#!/bin/sh\necho no\n").chmod(0o755)
+    desk.extra["PATH"] = f"{desk.folder / 'bin'}:/usr/bin:/bin"
+    assert desk.run("suite", "check", "c.yaml").code == 0
+    refused = desk.run("eval", "c.yaml", "--allow-code")
+    assert refused.is_refusal and "is TypeScript" in refused.err and "22.18" in refused.err, refused.err
+
+
+@pytest.mark.skipif(not READS_TYPES, reason="Node.js reads no TypeScript here (22.18 or newer does)")
+def test_typescript_makes_tests_and_judges(desk: Desk) -> None:
+    """With a Node that leaves types out."""
+    typed(desk)
+    result = desk.run("eval", "c.yaml", "--allow-code", "--json")
+    assert result.code == 0 and verdicts(result.json) == {"test-1": "pass"}, result.err

@@ -18,7 +18,6 @@ from honestone.interop.recognise import read_any_suite
 from honestone.system.drawing import count
 from honestone.system.trust import Trust, host_of
 
-
 if TYPE_CHECKING:
     from honestone.core.json_value import Json
     from honestone.core.script import Script

@@ -6,9 +6,11 @@ import contextlib
 import json
 import secrets
 import site
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +27,7 @@ from honestone.ports import Finding, Output
 from honestone.system.process import NotStarted, find_program
 
 NODE: Final = "node"
+_TYPESCRIPT: Final = (".ts", ".mts", ".cts")
 _RUNNERS: Final = {
     "javascript": Path(__file__).with_name("_script.cjs"),
     "python": Path(__file__).with_name("_script.py"),
@@ -43,7 +46,12 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
     _ = setting.sandbox
     for one in scripts_of(check):
         if one.language == "javascript":
-            _require_node(check, setting)
+            node = _require_node(check, setting)
+            if one.file is not None and Path(one.file).suffix in _TYPESCRIPT and not _reads_types(node):
+                raise UsageError(
+                    f"`{one.file}` is TypeScript, which the `{NODE}` on PATH does not read",
+                    hint="install Node.js 22.18 or newer (https://nodejs.org), or compile the file to JavaScript",
+                )
     for name in _files(check):
         if not (setting.base / name).is_file():
             raise UsageError(
@@ -52,14 +60,24 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
             )
 
 
-def _require_node(check: Check, setting: Setting) -> None:
+def _require_node(check: Check, setting: Setting) -> str:
     try:
-        find_program(NODE, cwd=setting.base, env=code.search_path(setting))
+        return find_program(NODE, cwd=setting.base, env=code.search_path(setting))
     except NotStarted:
         raise UsageError(
             f"the check `{check.name}` runs javascript, but `{NODE}` was not found on PATH",
             hint="install Node.js (https://nodejs.org), or leave out the cases that need it with --case",
         ) from None
+
+
+@cache
+def _reads_types(node: str) -> bool:
+    """Whether Node reads TypeScript by leaving the types out."""
+    asked = [node, "-p", "process.features.typescript ? 'yes' : 'no'"]
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=False)
+        return done.stdout.strip() == b"yes"
+    return False
 
 
 def judging_files(check: Check, setting: Setting) -> list[Path]:

@@ -22,6 +22,9 @@ _LANGUAGES: Final[Mapping[str, Language]] = {
     ".js": "javascript",
     ".cjs": "javascript",
     ".mjs": "javascript",
+    ".ts": "javascript",
+    ".cts": "javascript",
+    ".mts": "javascript",
     ".py": "python",
 }
 
@@ -59,7 +62,7 @@ def script_of(
     name, _, chosen = _parts(text.removeprefix("file://"))
     written = _LANGUAGES.get(Path(name).suffix.lower())
     if written is None:
-        hint = "JavaScript (.js, .cjs, .mjs) and Python (.py) are run"
+        hint = "JavaScript (.js, .cjs, .mjs), TypeScript (.ts, .cts, .mts) and Python (.py) are run"
         reading.loss(f"{what} is code in `{name[:80]}`, which honestone does not run", path, hint)
         return None
     found = siblings.find(reading, name, path)
