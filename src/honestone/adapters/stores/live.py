@@ -51,6 +51,7 @@ class LiveRecords(ABC):
         self._clock = clock
         self._beats: dict[str, _Beat] = {}
         self._lock = Lock()
+        self._writing = Lock()  # `keep` does not wait for it: whoever calls that may be an event loop
         self._closed = Event()
         self._thread: Thread | None = None
 
@@ -69,8 +70,9 @@ class LiveRecords(ABC):
 
     def end(self, run: str) -> None:
         """The last record of a run: it is finished, or this process works on it no more."""
-        with self._lock:
-            beat = self._beats.pop(run, None)
+        with self._writing:
+            with self._lock:
+                beat = self._beats.pop(run, None)
             if beat is not None and beat.kept is not None:
                 self._write(replace(beat.record(), has_ended=True))
 
@@ -82,8 +84,10 @@ class LiveRecords(ABC):
     def step(self) -> None:
         """Keeps what is due."""
         now = self._clock()
-        with self._lock:
-            for beat in self._beats.values():
+        with self._writing:
+            with self._lock:
+                beats = list(self._beats.values())
+            for beat in beats:
                 found = beat.due(now)
                 if found is not None:
                     self._write(found)

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from psycopg import Cursor
     from psycopg.rows import TupleRow
 
-    from honestone.adapters.stores.loop_journal import LoopJournal
     from honestone.adapters.stores.postgres_live import LiveRows
+    from honestone.adapters.stores.thread_journal import ThreadJournal
     from honestone.core.live import KeptLive, LiveRun
 
 FORMAT: Final = 2
@@ -120,7 +120,7 @@ class PostgresStore:
         self._address = address
         self._patience = patience
         self._live: LiveRows | None = None
-        self._journal: LoopJournal | None = None
+        self._journal: ThreadJournal | None = None
         self._locks: set[str] = set()
         self._undelivered = Undelivered(
             folder / "undelivered" / hashlib.sha256(address.shown.encode()).hexdigest()[:16]
@@ -140,11 +140,11 @@ class PostgresStore:
         return self._root
 
     @property
-    def journal(self) -> LoopJournal:
+    def journal(self) -> ThreadJournal:
         if self._journal is None:
-            from honestone.adapters.stores.loop_journal import LoopJournal
+            from honestone.adapters.stores.thread_journal import ThreadJournal
 
-            self._journal = LoopJournal(self)
+            self._journal = ThreadJournal(self, self._db.give_up)
         return self._journal
 
     @property
@@ -469,6 +469,8 @@ class PostgresStore:
         return added
 
     def close(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
         if self._live is not None:
             self._live.close()
         self._db.close()

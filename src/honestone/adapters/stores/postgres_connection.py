@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 import secrets
+import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import psycopg
@@ -25,6 +27,8 @@ T = TypeVar("T")
 Work = Callable[["Cursor[TupleRow]"], T]
 
 CONNECT_SECONDS: Final = 10
+CLOSE_SECONDS: Final = 5.0
+"""A server that does not answer is waited for so long when a command ends."""
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 2.0
 _SESSION: Final = b"""
@@ -61,6 +65,7 @@ class PostgresConnection:
         self._number = 0
         self._within: Cursor[TupleRow] | None = None
         self._turn = threading.RLock()
+        self._has_given_up = False
         try:
             self._db = self._connect()
         except psycopg.Error as error:
@@ -122,9 +127,26 @@ class PostgresConnection:
         with self._turn:
             self._with_patience(attempt)
 
+    def give_up(self) -> None:
+        """What waits for the server in another thread ends with StoreAway, and the connection is not used again."""
+        self._has_given_up, self._patience = True, 0.0
+        with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(self._db.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
+
+    @contextmanager
+    def at_most(self, seconds: float) -> Iterator[None]:
+        """What waits for the server for longer than that is given up."""
+        timer = threading.Timer(seconds, self.give_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
     def close(self) -> None:
         if self._number and not self._db.closed:
-            with suppress(psycopg.Error):
+            with self.at_most(CLOSE_SECONDS), suppress(psycopg.Error):
                 self._db.execute(_FORGET, (self._session,))
         self._db.close()
 
@@ -152,6 +174,8 @@ class PostgresConnection:
         while True:
             try:
                 if self._db.closed:
+                    if self._has_given_up:
+                        raise psycopg.OperationalError("it was given up")
                     self._reconnect()
                 return work(self._db)
             except (errors.UniqueViolation, errors.SerializationFailure, errors.DeadlockDetected) as error:

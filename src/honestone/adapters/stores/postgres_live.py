@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from honestone.adapters.stores.live import LiveRecords
-from honestone.adapters.stores.postgres_connection import PostgresConnection
+from honestone.adapters.stores.postgres_connection import CLOSE_SECONDS, PostgresConnection
 from honestone.core.errors import StoreAway, StoreError
 from honestone.core.live import KeptLive, LiveRun
 
@@ -29,7 +29,7 @@ class LiveRows(LiveRecords):
         super().__init__()
         self._address = address
         self._reading = reading
-        self._writing: PostgresConnection | None = None
+        self._connection: PostgresConnection | None = None
 
     def read(self, run: str) -> KeptLive | None:
         row = self._reading.read(lambda cursor: cursor.execute(_READ, (run,)).fetchone())
@@ -40,14 +40,17 @@ class LiveRows(LiveRecords):
         return None
 
     def close(self) -> None:
-        super().close()
-        if self._writing is not None:
-            self._writing.close()
-            self._writing = None
+        if self._connection is None:
+            super().close()
+            return
+        with self._connection.at_most(CLOSE_SECONDS):
+            super().close()
+        self._connection.close()
+        self._connection = None
 
     def _write(self, live: LiveRun) -> None:
         data = msgspec.json.encode(live)
         with suppress(StoreError, StoreAway):
-            if self._writing is None:
-                self._writing = PostgresConnection(self._address, patience=0)
-            self._writing.read(lambda cursor: cursor.execute(_KEEP, (live.run, data)))
+            if self._connection is None:
+                self._connection = PostgresConnection(self._address, patience=0)
+            self._connection.read(lambda cursor: cursor.execute(_KEEP, (live.run, data)))

@@ -1,0 +1,154 @@
+"""The journal of a store that waits for a server: a thread makes its calls, so that the event loop is free meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from honestone.adapters.stores.appending import AppendWish, Lost, append_wishes
+from honestone.ports import KeptReply, Recordable, Store
+from honestone.system.together import Together
+
+if TYPE_CHECKING:
+    from honestone.core.events import Event, RecordedCase
+    from honestone.core.live import LiveRun
+    from honestone.core.spend import GrantRequest, RunGrants
+
+T = TypeVar("T")
+PATIENCE_OF_CANCELLED: Final = 10.0
+"""Seconds that a task which is cancelled waits for the answer to a call that it had begun."""
+_CLOSE_SECONDS: Final = 10.0
+
+
+async def through(answer: asyncio.Future[T], seconds: float = PATIENCE_OF_CANCELLED) -> T:
+    """The answer to a call that is made in any case. A task that is cancelled while it waits gets the answer first: it may be a
+    claim or a grant that it has to give back. It is cancelled at what it awaits next."""
+    try:
+        return await asyncio.shield(answer)
+    except asyncio.CancelledError:
+        here = asyncio.current_task()
+        if here is None or answer.cancelled():
+            raise
+        await asyncio.wait((answer,), timeout=seconds)  # where it is cancelled once more, it waits no longer
+        if not answer.done():
+            raise
+        here.uncancel()  # this cancellation has been taken; the next line asks for it again
+        here.cancel()
+        return answer.result()
+
+
+class ThreadJournal:
+    """Implements `ports.Journal` for a store that may be used by several threads. One thread of its own makes the calls, one after
+    the other. `give_up` makes a call end that waits for a server; `close` uses it where one does not end."""
+
+    def __init__(self, store: Store, give_up: Callable[[], None]) -> None:
+        self._store = store
+        self._give_up = give_up
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._look_up = Together[str, asyncio.Future[Mapping[str, Sequence[KeptReply]]]](
+            lambda keys: self._begin(lambda: store.answers(list(dict.fromkeys(keys))))
+        )
+        self._append = Together[AppendWish, asyncio.Future[Mapping[int, Lost]]](
+            lambda wishes: self._begin(lambda: append_wishes(store, wishes))
+        )
+
+    async def recall(self, key: str) -> Sequence[KeptReply]:
+        return (await through(await self._look_up(key))).get(key, ())
+
+    async def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
+        return await self._call(lambda: self._store.reply(key, since))
+
+    async def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
+        await self._call(lambda: self._store.keep_reply(key, judge, reply))
+
+    async def claim_reply(self, key: str) -> bool:
+        return await self._call(lambda: self._store.claim_reply(key))
+
+    async def give_back_reply(self, key: str) -> None:
+        await self._call(lambda: self._store.give_back_reply(key))
+
+    async def grant(self, run: str, request: GrantRequest) -> tuple[bool, RunGrants]:
+        return await self._call(lambda: self._store.grant(run, request))
+
+    async def take_slot(self, line: str, seconds: float) -> float:
+        return await self._call(lambda: self._store.take_slot(line, seconds))
+
+    async def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> Event | None:
+        return await self._call(lambda: self._store.append(run, event, blobs))
+
+    async def append_many(self, run: str, events: Iterable[Recordable]) -> Lost:
+        wish = AppendWish(run, tuple(events))
+        return wish.lost(await through(await self._append(wish))) if wish.events else {}
+
+    async def finish_run(self, run: str, result: str, event: Recordable) -> None:
+        await self._call(lambda: self._store.finish_run(run, result, event))
+
+    async def result_of(self, run: str) -> str | None:
+        return await self._call(lambda: self._store.result_of(run))
+
+    async def case_of(self, run: str, case: str) -> RecordedCase | None:
+        return await self._call(lambda: self._store.case_of(run, case))
+
+    async def attempts_of(self, run: str, case: str, attempts: int) -> list[Event]:
+        return await self._call(lambda: self._store.attempts_of(run, case, attempts))
+
+    async def blob(self, digest: str) -> bytes | None:
+        return await self._call(lambda: self._store.blob(digest))
+
+    async def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
+        await self._call(lambda: self._store.keep_blobs(blobs))
+
+    def keep_live(self, run: str, record: Callable[[], LiveRun]) -> None:
+        self._store.keep_live(run, record)
+
+    def close(self) -> None:
+        """Ends when every call that was begun has been made. A server that does not answer is waited for ten seconds; then the
+        calls end with StoreAway, and replies that were paid for are on this machine's disk."""
+        if self._thread is None:
+            return
+        self._calls.put(None)
+        self._thread.join(_CLOSE_SECONDS)
+        if self._thread.is_alive():
+            self._give_up()
+            self._thread.join(_CLOSE_SECONDS)
+        self._thread = None
+
+    # -- inside
+
+    async def _call(self, call: Callable[[], T]) -> T:
+        return await through(self._begin(call))
+
+    def _begin(self, call: Callable[[], T]) -> asyncio.Future[T]:
+        """Hands a call to the thread."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+        answer.add_done_callback(_heard)
+
+        def make() -> None:
+            with suppress(RuntimeError):  # the loop was closed: its tasks wait no longer
+                try:
+                    loop.call_soon_threadsafe(answer.set_result, call())
+                except BaseException as error:
+                    loop.call_soon_threadsafe(answer.set_exception, error)
+
+        if self._thread is None:
+            # A daemon: a program that ends in disorder does not wait for a server.
+            self._thread = threading.Thread(target=self._work, name="journal", daemon=True)
+            self._thread.start()
+        self._calls.put(make)
+        return answer
+
+    def _work(self) -> None:
+        while (make := self._calls.get()) is not None:
+            make()
+
+
+def _heard(answer: asyncio.Future[Any]) -> None:
+    """An error is raised in whoever waits; a task that waits no longer has been cancelled, and nothing is to be said of it."""
+    if not answer.cancelled():
+        answer.exception()
