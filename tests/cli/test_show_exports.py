@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 
 import pytest
 
@@ -96,3 +97,17 @@ def test_findings_of_artifacts_name_what_they_leave_out(ready: Desk) -> None:
     shown = ready.run("show", "--format", "sarif")
     assert "no place for: items that are met; scores, weights and the verdict" in shown.err
     assert "cases" not in shown.err
+
+
+def test_mlflow_is_needed_where_it_is_asked_for(ready: Desk) -> None:
+    """Without the extra, and with the small client and the address of a database, the message says what to install."""
+    ready.file("suite.yaml", SUITE)
+    assert ready.run("eval", "suite.yaml", "--judge", ready.judge().spec).code == 1
+    ready.file("without/mlflow.py", "raise ImportError('not installed')\n")
+    ready.file("small/mlflow.py", "class MlflowClient: pass\n")
+    env = {"MLFLOW_TRACKING_URI": "sqlite:///mlflow.db"}
+    refused = ready.run("show", "--format", "mlflow", env=env | {"PYTHONPATH": str(ready.folder / "without")})
+    assert refused.is_refusal and "pip install 'honestone[mlflow]'" in refused.err
+    if importlib.util.find_spec("sqlalchemy") is None:
+        refused = ready.run("show", "--format", "mlflow", env=env | {"PYTHONPATH": str(ready.folder / "small")})
+        assert refused.is_refusal and "pip install mlflow, or name a server" in refused.err

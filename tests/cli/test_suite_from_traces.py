@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import struct
+import sys
 import zipfile
+import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -121,6 +125,83 @@ def test_samples_of_an_inspect_archive(ready: Desk) -> None:
     assert done.code == 0, done.err
     assert done.out.count("dropped: ") == 2 and "reference: " in (ready.folder / "suite.yaml").read_text()
     assert [row["output"] for row in recorded(ready).values()] == ["four"]
+
+
+def zstd_archive(members: dict[str, bytes], *, flags: int = 0) -> bytes:
+    """An archive as Inspect writes it, packed with zstd, which `zipfile` cannot write before Python 3.14."""
+    zstandard = pytest.importorskip("zstandard")
+    out, directory = b"", b""
+    for name, content in members.items():
+        packed = zstandard.ZstdCompressor().compress(content)
+        facts = struct.pack(
+            "<HHHHHIIIHH", 63, flags, 93, 0, 0, zlib.crc32(content), len(packed), len(content), len(name), 0
+        )
+        at = len(out)
+        out += b"PK\x03\x04" + facts + name.encode() + packed
+        directory += (
+            b"PK\x01\x02" + struct.pack("<H", 63) + facts + struct.pack("<HHHII", 0, 0, 0, 0, at) + name.encode()
+        )
+    end = struct.pack("<HHHHIIH", 0, 0, len(members), len(members), len(directory), len(out), 0)
+    return out + directory + b"PK\x05\x06" + end
+
+
+SAMPLE = {"id": 1, "epoch": 1, "input": "2 + 2", "target": "4", "output": {"completion": "four"}, "messages": []}
+
+
+def test_samples_packed_with_zstd(ready: Desk) -> None:
+    """What Inspect writes now; what is not a sample is not looked at."""
+    other = {"_journal/start.json": b"{}", "header.json": b"[", "samples/../../x.json": b"{}"}
+    members = {**other, "samples/1_epoch_1.json": json.dumps(SAMPLE).encode()}
+    (ready.folder / "log.eval").write_bytes(zstd_archive(members))
+    done = ready.run("suite", "new", "--from-traces", "log.eval", "--output", "suite.yaml")
+    assert done.code == 0, done.err
+    assert [row["output"] for row in recorded(ready).values()] == ["four"]
+    assert sorted(path.name for path in ready.folder.parent.iterdir() if path.name == "x.json") == []
+
+
+def cut(data: bytes) -> bytes:
+    """The first member's content is another one."""
+    at = data.index(b"samples/1.json") + len(b"samples/1.json")
+    return data[: at + 12] + bytes([data[at + 12] ^ 0xFF]) + data[at + 13 :]
+
+
+def moved(data: bytes) -> bytes:
+    """The directory says that the member begins behind the end of the archive."""
+    at = data.index(b"PK\x01\x02") + 42
+    return data[:at] + struct.pack("<I", 2**31) + data[at + 4 :]
+
+
+@pytest.mark.parametrize(
+    ("archive", "said"),
+    [
+        (lambda: zstd_archive({"samples/1.json": bytes(150_000_000)}), "larger than 100 MB when it is unpacked"),
+        (
+            lambda: zstd_archive({f"samples/{n}.json": bytes(30_000_000) for n in range(5)}),
+            "larger than 100 MB when it is unpacked",
+        ),
+        (lambda: cut(zstd_archive({"samples/1.json": json.dumps(SAMPLE).encode()})), "cannot be unpacked"),
+        (lambda: moved(zstd_archive({"samples/1.json": json.dumps(SAMPLE).encode()})), "cannot be unpacked"),
+        (lambda: zstd_archive({"samples/1.json": b"{}"}, flags=1), "cannot be unpacked: it is encrypted"),
+        (lambda: zstd_archive({"samples/1.json": b"{}"})[:40], "cannot be unpacked"),
+    ],
+    ids=["bomb", "many-bombs", "damaged", "outside", "encrypted", "cut-off"],
+)
+def test_a_hostile_archive_is_refused(ready: Desk, archive: Callable[[], bytes], said: str) -> None:
+    """Exit 2 with the reason; nothing is written."""
+    (ready.folder / "log.eval").write_bytes(archive())
+    refused = ready.run("suite", "new", "--from-traces", "log.eval", "--output", "suite.yaml")
+    assert refused.is_refusal and said in refused.err
+    assert not (ready.folder / "suite.yaml").exists()
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python unpacks zstd itself")
+def test_without_the_package_the_way_out_is_named(ready: Desk) -> None:
+    """The extra, or Inspect's own converter."""
+    (ready.folder / "log.eval").write_bytes(zstd_archive({"samples/1.json": json.dumps(SAMPLE).encode()}))
+    ready.file("absent/zstandard.py", "raise ImportError('not installed')\n")
+    env = {"PYTHONPATH": str(ready.folder / "absent")}
+    refused = ready.run("suite", "new", "--from-traces", "log.eval", "--output", "suite.yaml", env=env)
+    assert refused.is_refusal and "pip install 'honestone[inspect]'" in refused.err
 
 
 def test_a_sample_keeps_the_shares_of_its_strata(ready: Desk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import zipfile
 from importlib import import_module
 from pathlib import Path
 
@@ -72,6 +73,22 @@ def test_inspect_writes_the_log_again_in_its_own_form_and_we_judge_its_outputs(f
         case["id"]: case["score"] for case in before["cases"] if case["id"] in ("good", "bad")
     }
     assert after["usage"].get("target_calls", 0) == 0
+
+
+def test_an_eval_file_of_inspect_becomes_a_suite(folder: Path, tmp_path: Path) -> None:
+    """The archive that Inspect itself writes, packed with zstd: inputs, outputs and targets of its samples."""
+    pytest.importorskip("inspect_ai", reason="make test-exports installs it")
+    log = import_module("inspect_ai.log")
+    (tmp_path / "log.json").write_bytes(shown(folder, "inspect"))
+    log.write_eval_log(log.read_eval_log(str(tmp_path / "log.json")), str(tmp_path / "log.eval"))
+    with zipfile.ZipFile(tmp_path / "log.eval") as archive:
+        assert {one.compress_type for one in archive.infolist() if "samples/" in one.filename} == {93}
+    ended = command(tmp_path, "suite", "new", "--from-traces", "log.eval", "--output", "seen.yaml")
+    assert ended.returncode == 0, ended.stderr
+    rows = [json.loads(line) for line in (tmp_path / "seen.outputs.jsonl").read_text().splitlines()]
+    assert sorted(row["output"].strip() for row in rows) == ["Dear reader, hello.", "Go away."]
+    assert "reference: A greeting" in (tmp_path / "seen.yaml").read_text()
+    assert b"dropped: log.eval:samples/dead_epoch_1.json" in ended.stdout
 
 
 def test_parquet_has_a_row_for_each_vote(folder: Path) -> None:

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -27,6 +28,7 @@ _QUIET: Final = {
 }
 """Nothing about this command goes to MLflow's makers, and migrations of a database are not news for it."""
 _SECRET_VARIABLES: Final = ("MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN", "DATABRICKS_TOKEN")
+_DATABASES: Final = ("sqlite:", "postgresql", "mysql", "mssql")
 _AT_ONCE: Final = 100
 """MLflow takes at most 100 params and 1,000 metrics in one call."""
 TABLE: Final = "cases.json"
@@ -93,13 +95,13 @@ def _client(address: str) -> Any:
         raise UsageError(
             "--format mlflow needs MLflow's client, which is not installed", hint="pip install 'honestone[mlflow]'"
         ) from None
-    try:
-        return client(tracking_uri=address)
-    except ImportError:
+    if address.startswith(_DATABASES) and find_spec("sqlalchemy") is None:
         raise UsageError(
             f"{STORE_VARIABLE} names a database, which only the whole of MLflow opens",
             hint="pip install mlflow, or name a server: http://HOST:5000",
-        ) from None
+        )
+    try:
+        return client(tracking_uri=address)
     except Exception as error:
         raise UsageError(
             f"{STORE_VARIABLE} cannot be used: {_words(error, address)}",

@@ -5,22 +5,18 @@ Files are hostile data: sizes and nesting have limits, and what is not a trace i
 
 from __future__ import annotations
 
-import io
 import json
-import re
-import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from honestone.core.errors import FileError
-from honestone.core.json_value import Json, JsonObject, visible
+from honestone.core.json_value import Json, JsonObject
 from honestone.interop.traces import inspect_samples, langfuse, otel
+from honestone.interop.traces.archive import MAGIC, MAX_BYTES, samples_in
 from honestone.interop.traces.task import DroppedTrace, TracedTask
 
-MAX_BYTES: Final = 100_000_000
 MAX_VALUES: Final = 200_000
 _HINT: Final = (
     "OTLP JSON of OpenTelemetry, exports of Langfuse (JSON or JSON lines) and logs of Inspect (.eval, .json) are read"
@@ -69,8 +65,9 @@ def _not_one(place: str) -> DroppedTrace:
 def _values(path: Path, dropped: list[DroppedTrace]) -> Iterator[tuple[str, Json]]:
     """The objects in a file, each with its place; lists are gone through."""
     data = _read(path)
-    if data.startswith(b"PK\x03\x04"):
-        yield from _members(data, path)
+    if data.startswith(MAGIC):
+        for name, content in samples_in(data, path):
+            yield f"{path}:{name}", _parsed(content.decode("utf-8", "replace"))
         return
     try:
         text = data.decode("utf-8-sig")
@@ -120,22 +117,3 @@ def _parsed(text: str) -> Json:
     except (ValueError, RecursionError):
         return None
     return value
-
-
-def _members(data: bytes, path: Path) -> Iterator[tuple[str, Json]]:
-    """Inspect's `.eval`: an archive with a file for each sample. What it unpacks to is counted as it is read."""
-    left = MAX_BYTES
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for name in archive.namelist():
-                if not re.fullmatch(r"samples/[^/]+\.json", name):
-                    continue
-                with archive.open(name) as member:
-                    content = member.read(left + 1)
-                left -= len(content)
-                if left < 0:
-                    raise FileError(f"`{path}` is larger than {MAX_BYTES // 1_000_000} MB when it is unpacked")
-                yield f"{path}:{visible(name, 120)}", _parsed(content.decode("utf-8", "replace"))
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
-        hint = "inspect log convert --to json writes it as JSON"
-        raise FileError(f"`{path}` cannot be unpacked: {visible(str(error), 120)}", hint=hint) from None
