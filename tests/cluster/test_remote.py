@@ -198,7 +198,6 @@ def test_what_cannot_be_ordered(project: Desk, tmp_path: Path) -> None:
     """Each is exit code 2, with the option that is not for other machines."""
     runs = {
         ("--store", str(tmp_path / "folder")): "HONESTONE_STORE",
-        ("--failed",): "--failed",
         ("--outputs", "last"): "--outputs",
         ("--watch",): "--watch",
         ("--judge", "human"): "person",
@@ -277,3 +276,33 @@ def test_a_runner_reads_no_case_that_it_does_not_take(
     assert drained.returncode == 0, err
     judged = "select count(*) from honestone.events where convert_from(data, 'UTF8') like '%\"attempted\"%'"
     assert server.sql(judged, name) == "1"
+
+
+def test_what_failed_and_what_was_skipped_is_run_again(project: Desk, runners: Runners) -> None:
+    """`--failed` and `--errored` choose as on one machine, by this project's last run; the others are left out."""
+    runners.start()
+    first = ordered(project)
+    _, err = first.communicate(timeout=120)
+    assert first.returncode == 1, err
+    again = ordered(project, "--failed")
+    out, err = again.communicate(timeout=120)
+    assert again.returncode == 1, err
+    report = json.loads(out)
+    assert [case["id"] for case in report["cases"]] == ["c0", "c3"] and report["counts"]["failed"] == 2
+    none = project.run(*EVAL, "--remote", "--errored")
+    assert none.code == 2 and "no case is left" in none.err
+
+
+def test_a_run_that_is_taken_up_is_read_once(project: Desk, runners: Runners) -> None:
+    """What is on record counts once, in the cases and in what they cost."""
+    first = ordered(project)
+    until(lambda: listed(project))
+    first.kill()
+    first.communicate()
+    runners.start("--drain").communicate(timeout=60)
+    again = ordered(project)
+    out, err = again.communicate(timeout=120)
+    assert again.returncode == 1, err
+    assert "resuming run" in err and "6 cases of 6 done" in err
+    report = json.loads(out)
+    assert report["usage"]["target_calls"] == 6 and len(listed(project)) == 1

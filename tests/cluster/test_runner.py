@@ -13,6 +13,7 @@ import pytest
 
 from honestone.adapters.registry import open_queue, open_store
 from honestone.adapters.stores.place import StorePlace
+from honestone.core.errors import StoreError
 from honestone.core.queue import QueuedCase, RunnerCard
 from honestone.core.store_address import store_address
 from honestone.engine.runner import Heart, RunnerLoop, RunRefused, RunSession
@@ -202,3 +203,19 @@ def test_a_runner_whose_card_always_changes_sweeps_too(place: StorePlace, store:
                 heart.say(replace(CARD, pid=(number := number + 1)))
     finally:
         heart.stop()
+
+
+def test_a_heart_whose_first_beat_fails_closes_its_connection(place: StorePlace, store: Store) -> None:
+    class Broken:
+        is_closed = False
+
+        def beat(self, runner: int | None, card: RunnerCard) -> int:
+            raise StoreError("it may not write")
+
+        def close(self) -> None:
+            self.is_closed = True
+
+    queue = Broken()
+    with pytest.raises(StoreError):
+        Heart(queue, CARD, BEAT).start()  # type: ignore[arg-type]
+    assert queue.is_closed

@@ -76,8 +76,12 @@ class Heart:
         return self._number
 
     def start(self) -> None:
-        """Raises StoreError where the first heartbeat cannot be written."""
-        self._number = self._queue.beat(None, self.card)
+        """Raises StoreError where the first heartbeat cannot be written; then its queue is closed."""
+        try:
+            self._number = self._queue.beat(None, self.card)
+        except BaseException:
+            self._queue.close()
+            raise
         self._thread.start()
 
     def say(self, card: RunnerCard) -> None:

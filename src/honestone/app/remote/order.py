@@ -20,24 +20,27 @@ from honestone.app.known_noise import noise_of_cases
 from honestone.app.loop import run_interruptibly
 from honestone.app.remote.request import OrderedHead, OrderedSuite, ordered
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, suite_cost
-from honestone.app.suites.run import SideRun, SuiteResult, log_of
+from honestone.app.suites.run import SuiteResult, begin, claimed_identity, finish_run, log_of, unfinished
 from honestone.app.workspace import Workspace
 from honestone.core.contract import digest_json
 from honestone.core.errors import Interrupted, RunCancelled, UsageError
-from honestone.core.events import CasePassedBy
+from honestone.core.events import AttemptJudged, CasePassedBy, OutputProduced, SuiteStarted
 from honestone.core.needs import NO_NEEDS, MachineNeeds
 from honestone.core.plan import Plan
 from honestone.core.queue import MISSED, SeenRunner
+from honestone.core.spend import Meter
 from honestone.core.suite.attempts import Status
-from honestone.core.suite.record import SuiteRecord
+from honestone.core.suite.record import CaseRecord, SuiteRecord
 from honestone.engine.suites import CANCELLED
-from honestone.ports import Observer, Queue, Store, needs_of
+from honestone.ports import Judge, Observer, Queue, Store, Target, needs_of
 from honestone.system.bundles import collect
 from honestone.system.code_digest import code_digest
 from honestone.system.drawing import count
 
 POLL: Final = 0.5
 """Seconds between two looks at the record of a run."""
+LOOKS: Final = 10
+"""After so many of them the queue is counted too."""
 
 
 def evaluate_remotely(
@@ -68,6 +71,7 @@ def evaluate_remotely(
         for note in (suite_cost(plan, 1), *plan.contacts, *plan.doubts, *plan.notes):
             observer.note(note)
         run = RemoteRun.open(plan, order, store, queue, observer, priority=priority, heartbeat=heartbeat)
+        del plan  # it holds every case of the suite
         record = run.to_end()
         noise = noise_of_cases(store, record.started)
         return SuiteResult(record=record, noise=noise, _log=lambda: log_of(workspace, record.run or ""))
@@ -151,13 +155,21 @@ def _places(plan: SuitePlan, root: Path) -> Iterator[Path]:
 
 @dataclass(kw_only=True)
 class RemoteRun:
-    """A run whose cases are in the queue. `seen` counts the events that the record holds."""
+    """A run whose cases are in the queue. `record` is the run as far as it was read, `seen` how many of its events that is; of
+    a suite with many cases it holds no words. `used` is what it was planned with. `_over` and `_bad` are ids of cases with a result, and of those that do not pass."""
 
-    side: SideRun
+    run: str
+    record: SuiteRecord
+    store: Store
     queue: Queue
-    seen: int
+    observer: Observer
+    meter: Meter
     priority: int
     heartbeat: float
+    used: Sequence[Judge | Target]
+    seen: int = 1
+    _over: set[str] = field(default_factory=set)
+    _bad: set[str] = field(default_factory=set)
     _said: set[str] = field(default_factory=set)
 
     @classmethod
@@ -172,98 +184,111 @@ class RemoteRun:
         priority: int,
         heartbeat: float,
     ) -> RemoteRun:
-        """The unfinished run of the same suite, taken up, else a new one, ordered with its cases in one transaction."""
-        data = json.dumps(order.to_plain()).encode()
-        cases = [case.id for case in plan.chosen if case.skip is None]
-        side = SideRun.open(
-            plan,
-            store,
-            observer,
-            plan.subject,
-            plan.chosen,
-            plan.meter(plan.judge_calls(plan.chosen)),
-            is_shared=True,
-            start=lambda start: queue.order(start, data, cases, priority=priority),
-        )
-        if queue.plan_of(side.run) is None:
+        """The unfinished run of the same suite, taken up, else a new one, ordered with its cases in one transaction. The plan is
+        needed no more. Raises UsageError while another command watches the run, and for one that was begun without --remote."""
+        identity = claimed_identity(plan, store, plan.subject, plan.chosen)
+        meter = plan.meter(plan.judge_calls(plan.chosen))
+        old = unfinished(plan, store, identity)
+        run = _ordered(plan, order, store, queue, identity, meter, priority) if old is None else old.id
+        if queue.plan_of(run) is None:
             raise UsageError(
-                f"run {side.run} of this suite was begun on one machine and is unfinished",
+                f"run {run} of this suite was begun on one machine and is unfinished",
                 hint="finish it without --remote, or start over with --fresh",
             )
-        # What is on record is read from the beginning: runners may have written since the run was looked up.
-        side.record = SuiteRecord(side.record.started, run=side.run, is_brief=side.record.is_brief)
-        return cls(side=side, queue=queue, seen=1, priority=priority, heartbeat=heartbeat)
+        first = next(store.iter_events(run))
+        assert isinstance(first, SuiteStarted)
+        found = cls(
+            run=run,
+            record=SuiteRecord(first, run=run, is_brief=plan.request.is_brief),
+            store=store,
+            queue=queue,
+            observer=observer,
+            meter=meter,
+            priority=priority,
+            heartbeat=heartbeat,
+            used=[*(seat.judge for seat in plan.seats), *(() if plan.target is None else (plan.target,))],
+        )
+        found._read()
+        if old is not None:
+            observer.note(f"resuming run {run}: {count(len(found._over), 'case')} of {len(found.record.cases)} done")
+        return found
 
     def to_end(self) -> SuiteRecord:
-        then = f"runners take no more of its cases; the same command resumes run {self.side.run}"
+        then = f"runners take no more of its cases; the same command resumes run {self.run}"
         try:
-            run_interruptibly(self._watch, self.side.plan.close, then)
+            run_interruptibly(self._watch, self._close, then)
         except Interrupted:
-            self.queue.pause(self.side.run)
+            self.queue.pause(self.run)
             raise
-        record = self.side.finish()
-        self.queue.end(self.side.run)
+        record = finish_run(self.store, self.record, self.meter)
+        self.queue.end(self.run)
         return record
 
+    async def _close(self) -> None:
+        for one in self.used:
+            await one.close()
+
     async def _watch(self) -> None:
-        """Until nothing is left in the queue, and every case is on record."""
-        self._read()
+        """Until every case is on record. The queue is counted seldom: it says only whether cases are missing there."""
         self._pass_by_skipped()
         self._queue_rest()
-        while True:
-            left = self.queue.waiting(self.side.run).left
+        looks = 0
+        while len(self._over) < len(self.record.cases):
+            is_empty = looks % LOOKS == 0 and not self.queue.waiting(self.run).left
             self._read()
-            if not left and not self._queue_rest():
-                return
-            if self.side.store.result_of(self.side.run) == CANCELLED:
-                self.queue.end(self.side.run)
-                raise RunCancelled(f"run {self.side.run} was cancelled", hint="what is on record is kept")
-            self._report(left)
-            await asyncio.sleep(POLL)
+            if is_empty:
+                self._queue_rest()
+            if self.store.result_of(self.run) == CANCELLED:
+                self.queue.end(self.run)
+                raise RunCancelled(f"run {self.run} was cancelled", hint="what is on record is kept")
+            self._report()
+            looks += 1
+            if len(self._over) < len(self.record.cases):
+                await asyncio.sleep(POLL)
 
     def _read(self) -> None:
         """What runners have put on record since."""
-        for event in self.side.store.iter_events(self.side.run, self.seen):
+        for event in self.store.iter_events(self.run, self.seen):
             self.seen += 1
-            self.side.record.add(event)
+            self.record.add(event)
+            if isinstance(event, OutputProduced | AttemptJudged | CasePassedBy):
+                self._count(self.record.cases[event.case])
+
+    def _count(self, one: CaseRecord) -> None:
+        if one.is_complete or one.passed_by is not None:
+            self._over.add(one.case.id)
+        if one.is_complete and one.result.status not in (Status.PASSED, Status.SKIPPED):
+            self._bad.add(one.case.id)
 
     def _pass_by_skipped(self) -> None:
         """Cases that the suite itself skips are no work for a runner."""
-        skipped = [
-            one for one in self.side.record.cases.values() if one.case.skip is not None and one.passed_by is None
-        ]
+        skipped = [one for one in self.record.cases.values() if one.case.skip is not None and one.passed_by is None]
         if skipped:
             log = [CasePassedBy(case=one.case.id, reason=one.case.skip or "") for one in skipped]
-            self.side.store.append_many(self.side.run, log)
+            self.store.append_many(self.run, log)
             self._read()
 
-    def _queue_rest(self) -> bool:
-        """Puts every case into the queue that has no result; whether there was one."""
-        rest = [one.case.id for one in self.side.record.cases.values() if not one.is_complete and one.passed_by is None]
+    def _queue_rest(self) -> None:
+        """Puts every case into the queue that has no result."""
+        rest = [id for id in self.record.cases if id not in self._over]
         if rest:
-            self.queue.queue_again(self.side.run, rest, priority=self.priority)
-        return bool(rest)
+            self.queue.queue_again(self.run, rest, priority=self.priority)
 
     # ------------------------------------------------------------------------------------------------------ progress
 
-    def _report(self, left: int) -> None:
-        cases = self.side.record.cases
-        over = sum(one.is_complete or one.passed_by is not None for one in cases.values())
-        bad = sum(
-            one.is_complete and one.result.status not in (Status.PASSED, Status.SKIPPED) for one in cases.values()
-        )
+    def _report(self) -> None:
         alive = [one for one in self.queue.runners() if one.age < MISSED * self.heartbeat]
-        working = [one for one in alive if self.side.run in one.card.runs]
-        in_hand = sum(name.startswith(f"{self.side.run} ") for one in working for name in one.card.in_hand)
+        working = [one for one in alive if self.run in one.card.runs]
+        in_hand = sum(name.startswith(f"{self.run} ") for one in working for name in one.card.in_hand)
         words = [f"{count(len(working), 'runner')}, {count(in_hand, 'case')} in hand"]
-        words += [f"{bad} not passing"] if bad else []
-        self.side.observer.progress(over, len(cases), ", ".join(words))
+        words += [f"{len(self._bad)} not passing"] if self._bad else []
+        self.observer.progress(len(self._over), len(self.record.cases), ", ".join(words))
         if not working:
             self._say_why(alive)
 
     def _say_why(self, alive: Sequence[SeenRunner]) -> None:
         """Once each: that there is no runner, or why those that are there do not take the run."""
-        run = self.side.run
+        run = self.run
         lines = [
             f"the runner on {one.card.host} refuses run {run}: {'; '.join(filter(None, (refused.reason, refused.remedy)))}"
             for one in alive
@@ -273,4 +298,14 @@ class RemoteRun:
         for line in lines or ([] if alive else ["no runner is at work; start one on any machine: honestone runner"]):
             if line not in self._said:
                 self._said.add(line)
-                self.side.observer.note(line)
+                self.observer.note(line)
+
+
+def _ordered(
+    plan: SuitePlan, order: Plan, store: Store, queue: Queue, identity: str, meter: Meter, priority: int
+) -> str:
+    """A new run with its cases in the queue."""
+    data = json.dumps(order.to_plain()).encode()
+    cases = [case.id for case in plan.chosen if case.skip is None]
+    first = plan.started(plan.subject, plan.chosen, meter)
+    return queue.order(lambda: begin(plan, store, identity, first), data, cases, priority=priority)

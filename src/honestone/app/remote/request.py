@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from honestone.app.judging_options import JudgingKeywords, JudgingOptions
-from honestone.app.suites.plan import CaseChoice, SuitePlan, SuiteRequest
+from honestone.app.suites.plan import SuitePlan, SuiteRequest
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.json_value import JsonObject
@@ -31,17 +31,14 @@ class OrderedJudging(JudgingKeywords, total=False):
 
 
 class OrderedSuite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The options of `SuiteRequest` that are plain values. Paths are from the folder that the order was made in."""
+    """The options of `SuiteRequest` that are plain values. Paths are from the folder that the order was made in. Which cases are
+    chosen is not among them: those of the run are rows of the store."""
 
     suite: str
     judging: OrderedJudging
     judges: tuple[str, ...] = ()
     target: str | None = None
     artifact: str | None = None
-    ids: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    splits: tuple[str, ...] = ()
-    shard: tuple[int, int] | None = None
     attempts: int | None = None
     attempt_rule: str | None = None
     concurrency: int | None = None
@@ -64,7 +61,6 @@ class OrderedSuite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             judging=JudgingOptions(judges=self.judges, **self.judging),
             target=self.target,
             artifact=None if self.artifact is None else Path(self.artifact),
-            choice=CaseChoice(ids=self.ids, tags=self.tags, splits=self.splits, shard=self.shard),
             attempts=self.attempts,
             attempt_rule=self.attempt_rule,
             concurrency=self.concurrency,
@@ -154,11 +150,9 @@ def ordered(workspace: Workspace, request: SuiteRequest) -> OrderedSuite:
             _refuse(f"{option} is for runs on this machine")
     if len(request.targets) > 1 or len(request.artifacts) > 1:
         _refuse("a table of several targets or artifacts is run on this machine")
-    judging, choice = request.judging, request.choice
+    judging = request.judging
     if judging.batch is not None or judging.allow_outside:
         _refuse("--batch and --allow-outside are for runs on this machine")
-    if choice.failed or choice.errored:
-        _refuse("--failed and --errored are for runs on this machine", "name the cases with --case")
     target = request.target or next(iter(request.targets), None)
     named = [one for one in (*judging.judges, target) if one is not None]
     texts = [one for one in named if isinstance(one, str)]
@@ -173,10 +167,6 @@ def ordered(workspace: Workspace, request: SuiteRequest) -> OrderedSuite:
         judges=tuple(one for one in judging.judges if isinstance(one, str)),
         target=target if isinstance(target, str) else None,
         artifact=None if artifact is None else _from(workspace, artifact),
-        ids=choice.ids,
-        tags=choice.tags,
-        splits=choice.splits,
-        shard=choice.shard,
         attempts=request.attempts,
         attempt_rule=request.attempt_rule,
         concurrency=request.concurrency,

@@ -19,7 +19,7 @@ from honestone.app.judging_options import make_panel
 from honestone.app.remote.order import code_here, described
 from honestone.app.remote.request import OrderedHead, OrderedSuite
 from honestone.app.suites.cases import case_work
-from honestone.app.suites.plan import CaseChoice, SuitePlan, plan_suite
+from honestone.app.suites.plan import SuitePlan, plan_suite
 from honestone.app.workspace import Workspace, this_person
 from honestone.core.errors import FileError, HonestoneError, NoStoreError
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced, RecordedCase, SuiteStarted
@@ -142,7 +142,7 @@ class Sessions:
             asked = OrderedSuite.from_plain(order.request)
             started, workspace = started_of(store, run), self._workspace(order, store)
             source = OrderedHead.from_plain(order.head).source(workspace.folder, started.rubrics)
-            request = replace(asked.request(), source=source, choice=CaseChoice(), is_ordered=True)
+            request = replace(asked.request(), source=source, is_ordered=True)
             plan = plan_suite(workspace, request, self.observer)
             if found := order.differences(described(plan, asked, self._code)):
                 raise RunRefused("; ".join(found), _SAME_MACHINE)

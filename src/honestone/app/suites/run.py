@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -91,33 +91,19 @@ class SideRun:
         kind: str = "suite",
         named: str | None = None,
         is_brief: bool = False,
-        start: Callable[[Callable[[], str]], str] | None = None,
     ) -> SideRun:
         """The run that is `named`, else the unfinished one of the same identity, else a new one of that `kind`. Raises
-        UsageError while another one is at it. `start` starts a new run together with what belongs to it.
+        UsageError while another one is at it.
 
         What it has spent counts against the meter, unless that is shared: then whoever shares it knows of that.
         """
-        identity = plan.identity(subject, cases)
-        if not store.lock(identity):
-            raise UsageError(
-                "another command is running this suite already, with the same target and judges",
-                hint="wait for that run, or stop it",
-            )
+        identity = claimed_identity(plan, store, subject, cases)
         old = store.find_run(named) if named is not None else unfinished(plan, store, identity)
         if old is not None:
             run, log = old.id, _resumed(store, observer, old.id, None if is_shared else meter)
         else:
             log = [plan.started(subject, cases, meter)]
-            begin = partial(
-                store.start_run,
-                kind=kind,
-                subject=plan.suite_name.subject,
-                identity=identity,
-                contract=plan.contract.id,
-                first=log[0],
-            )
-            run = begin() if start is None else start(begin)
+            run = begin(plan, store, identity, log[0], kind)
         if not is_shared and kind != COLUMN:  # the limits of a column are those of its table
             reserve_in(store, run, meter)
         return cls(
@@ -185,11 +171,34 @@ class SideRun:
             event = SidesCompared(fields=compared)
             self.store.append(self.run, event)
             self.record.add(event)
-        verdict = self.record.verdict
-        finished = RunFinished(result=verdict, seconds=round(self.meter.seconds, 3))
-        self.store.finish_run(self.run, verdict, finished)
-        self.record.add(finished)
-        return self.record
+        return finish_run(self.store, self.record, self.meter)
+
+
+def finish_run(store: Store, record: SuiteRecord, meter: Meter) -> SuiteRecord:
+    """Closes a run with the verdict of its record."""
+    assert record.run is not None
+    finished = RunFinished(result=record.verdict, seconds=round(meter.seconds, 3))
+    store.finish_run(record.run, finished.result, finished)
+    record.add(finished)
+    return record
+
+
+def claimed_identity(plan: SuitePlan, store: Store, subject: SuiteSubject, cases: Sequence[Case]) -> str:
+    """What a run of these cases is known by, claimed for this process. Raises UsageError while another one is at it."""
+    identity = plan.identity(subject, cases)
+    if not store.lock(identity):
+        raise UsageError(
+            "another command is running this suite already, with the same target and judges",
+            hint="wait for that run, or stop it",
+        )
+    return identity
+
+
+def begin(plan: SuitePlan, store: Store, identity: str, first: Event, kind: str = "suite") -> str:
+    """Starts a run; its id."""
+    return store.start_run(
+        kind=kind, subject=plan.suite_name.subject, identity=identity, contract=plan.contract.id, first=first
+    )
 
 
 def unfinished(plan: SuitePlan, store: Store, identity: str) -> RunInfo | None:
