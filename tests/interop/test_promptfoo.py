@@ -552,7 +552,7 @@ def test_a_config_whose_tests_or_prompts_are_all_lost_has_one_case_that_is_skipp
     source = suite_of(READERS[0], put(tmp_path, text))
     (case,) = source.suite.cases
     assert any(word in loss for loss in lost(source))
-    assert case.skip == "its prompts or tests are made by a program or on a server" and not case.messages
+    assert case.skip == "its prompts or tests are missing, made by a program or on a server" and not case.messages
 
 
 def test_a_rubric_prompt_without_a_value_is_a_loss_and_without_that_prompt_a_problem(tmp_path: Path) -> None:
@@ -666,4 +666,32 @@ tests:
         "`contains` takes a text, not a list",
         "`similar` takes a text, not ''",
         "`contains-any` takes a list of texts, not a mapping",
+    ]
+
+
+def test_files_that_are_missing_are_losses_as_promptfoo_runs_without_them(tmp_path: Path) -> None:
+    """Tests, assertions and variables; one loss each, and nothing else is said of the value. A prompt is an error."""
+    text = """
+prompts: ['{{q}}']
+providers: [echo]
+tests:
+  - file://none.yaml
+  - file://none/*.yaml
+  - vars: {q: a, x: file://none.txt}
+    assert:
+      - {type: contains-any, value: file://none.txt}
+      - {type: word-count, value: file://none.json}
+      - {type: javascript, value: file://none.js}
+      - {type: 'trajectory:tool-used', value: file://none.yaml}
+      - {type: contains, value: a}
+"""
+    source = suite_of(READERS[0], put(tmp_path, text))
+    said = [loss.partition(" ")[2] for loss in lost(source)]
+    assert len(said) == 7 and all("next to this one" in one for one in said), said
+    assert [c.requirement for c in source.suite.cases[0].rubric.criteria] == ["contains 'a'"]
+    with pytest.raises(HonestoneError, match="not found next to this one"):
+        READERS[0].read(put(tmp_path, text.replace("'{{q}}'", "file://none.md")))
+    alone = suite_of(READERS[0], put(tmp_path, "prompts: [x]\nproviders: [echo]\ntests: file://none.yaml\n"))
+    assert [case.skip for case in alone.suite.cases] == [
+        "its prompts or tests are missing, made by a program or on a server"
     ]

@@ -15,11 +15,16 @@ MAX_FILES: Final = 5_000
 
 
 class SiblingFiles:
-    """The folder of a file and what has been read from it. Every failure is a problem at the place that names the file."""
+    """The folder of a file and what has been read from it. Every failure is a problem at the place that names the file; a
+    file that is missing is a loss where `loses_missing`, in formats whose own tool runs without it."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base: Path, *, loses_missing: bool = False) -> None:
         self.base = base
         self.files: list[Path] = []
+        self.loses_missing = loses_missing
+
+    def _missing(self, reading: FileReading, message: str, path: Steps) -> None:
+        (reading.loss if self.loses_missing else reading.problem)(message, path)
 
     def find(self, reading: FileReading, name: str, path: Steps, *, within: Path | None = None) -> Path | None:
         """The file or folder of this name, relative to `within` (the base, if left out)."""
@@ -35,7 +40,7 @@ class SiblingFiles:
             hint = f"it must be in `{self.base}` or the project around it, or in a folder that --allow-outside names"
             reading.problem(f"`{name[:80]}` leads out of the folder of this file", path, hint)
         elif not exists:
-            reading.problem(f"file `{name[:80]}` not found next to this one", path)
+            self._missing(reading, f"file `{name[:80]}` not found next to this one", path)
         return None if outside or not exists else found
 
     def text(self, reading: FileReading, name: str, path: Steps, *, within: Path | None = None) -> str | None:
@@ -88,5 +93,5 @@ class SiblingFiles:
             reading.problem(f"`{pattern[:80]}` is not a pattern of paths", path)
             return []
         if not found:
-            reading.problem(f"no file next to this one matches `{pattern[:80]}`", path)
+            self._missing(reading, f"no file next to this one matches `{pattern[:80]}`", path)
         return sorted(found)

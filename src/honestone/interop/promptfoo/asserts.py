@@ -101,6 +101,13 @@ class Assertion:
     def loss(self, message: str, hint: str | None = None) -> None:
         self.at.loss(message, hint=hint)
 
+    def takes(self, what: str, value: Any) -> None:
+        """Reports a value that is not `what`. One that was lost has been reported."""
+        if value is not None:
+            self.refused(f"takes {what}, not {shown(value)}")
+        elif "value" not in self.at:
+            self.problem(f"takes {what}, not {shown(value)}")
+
     def refused(self, message: str) -> None:
         """A value of a kind that promptfoo itself refuses, but only when it makes the assertion: the file loads there."""
         hint = "promptfoo fails each test that has it: correct it; --accept-loss leaves it out"
@@ -189,7 +196,7 @@ def _several_texts(a: Assertion) -> Criterion | None:
     if isinstance(value, str):
         value = _comma_separated(value)
     if not isinstance(value, list) or not value:
-        (a.problem if value is None else a.refused)(f"takes a list of texts, not {shown(value)}")
+        a.takes("a list of texts", value)
         return None
     return a.check(a.type, [as_text(v) for v in value])
 
@@ -257,7 +264,7 @@ def _word_count(a: Assertion) -> Criterion | None:
         a.at.mapping("value", TABLES["word-count"])
     counts = [v is None or fits(v, {"type": "integer", "minimum": 0}) for v in (low, high)]
     if (low is None and high is None) or not all(counts):
-        a.problem(f"takes a number of words or {{min, max}}, not {shown(value)}")
+        a.takes("a number of words or {min, max}", value)
         return None
     if high is None:
         return a.check("min-words", low)
@@ -328,7 +335,7 @@ def _tool_used(a: Assertion) -> Criterion | None:
         return _counted(a, name, 1 if low is None else low, high)
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not names or not all(isinstance(n, str) and n for n in names):
-        a.problem(f"takes a tool's name or a list of them, not {shown(value)}")
+        a.takes("a tool's name or a list of them", value)
         return None
     if a.negated and len(names) > 1:
         a.loss("`not-trajectory:tool-used` with several tools has no meaning here", "one assertion a tool")
@@ -369,7 +376,7 @@ def _tool_sequence(a: Assertion) -> Criterion | None:
         mode = below.choice("mode", ("in_order", "exact")) or mode
         value = below.texts("steps")
     if not isinstance(value, list) or not value or not all(isinstance(n, str) and n for n in value):
-        a.problem(f"takes a list of tools' names, not {shown(value)}")
+        a.takes("a list of tools' names", value)
         return None
     if any("*" in name or "?" in name for name in value):
         a.loss("a pattern of tool names has no meaning here", "name the tools")

@@ -109,7 +109,10 @@ class _Config:
         self.document = document
         self.reading = FileReading(document.marked)
         self.others: list[FileReading] = []
-        self.siblings = SiblingFiles(document.path.parent)
+        # promptfoo runs without tests that it does not find, and fails each test whose assertion or variable it does not find.
+        self.siblings = SiblingFiles(document.path.parent, loses_missing=True)
+        self.prompt_files = SiblingFiles(document.path.parent)
+        self.prompt_files.files = self.siblings.files
         self.filled = 0
         self.providers: list[dict[str, Json]] = []
         """What code of a prompt hears of them."""
@@ -281,16 +284,16 @@ class _Config:
         if suffix_of(name) in (*CODE_FILES, ".exe", ".bat", ".pl"):
             yield from self.by_code(name, label, reading, path)
             return
-        for file in self.siblings.glob(reading, name, path):
+        for file in self.prompt_files.glob(reading, name, path):
             yield from self.in_file(file, label, reading, path)
 
     def by_code(self, name: str, label: str | None, reading: FileReading, path: Steps) -> Iterator[_Prompt]:
         """The prompts that functions of files make, one a file."""
         names = [name]
         if set(name) & set("*?["):
-            names = [os.path.relpath(file, self.siblings.base) for file in self.siblings.glob(reading, name, path)]
+            names = [os.path.relpath(file, self.siblings.base) for file in self.prompt_files.glob(reading, name, path)]
         for one in names:
-            script = code_of_prompt(one, reading, path, self.siblings)
+            script = code_of_prompt(one, reading, path, self.prompt_files)
             if script is not None:
                 said = label or one
                 id = slug(label or Path(script.file or one).stem, limit=40)
@@ -710,7 +713,7 @@ def _is_several(value: object) -> bool:
 def _nothing_read(*, is_code: bool) -> Case:
     """What a config comes to whose prompts or tests are all lost, or made by code that was not run: one case that is skipped,
     and says why."""
-    why = NOT_RUN if is_code else "made by a program or on a server"
+    why = NOT_RUN if is_code else "missing, made by a program or on a server"
     return Case(id="not-read", rubric=undecided(), skip=f"its prompts or tests are {why}")
 
 
