@@ -10,6 +10,7 @@ import pytest
 from tests.cli.desk import Desk
 
 from .server import Server, binaries
+from .site import Site
 
 
 @pytest.fixture(scope="session")
@@ -39,3 +40,10 @@ def desk(tmp_path: Path, url: str) -> Iterator[Desk]:
         (tmp_path / name).mkdir()
     yield Desk(tmp_path / "work", tmp_path / "home", tmp_path / "logs", extra={"HONESTONE_STORE": url})
     shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+@pytest.fixture
+def site(desk: Desk, tmp_path: Path) -> Iterator[Site]:
+    made = Site(desk, tmp_path)
+    yield made
+    made.end()
