@@ -80,7 +80,7 @@ class Server:
         secret = "" if password is None else f":{password}"
         return f"postgresql://{user}{secret}@127.0.0.1:{port or self.port}/{database}"
 
-    def sql(self, text: str, database: str) -> str:
+    def sql(self, text: str, database: str, *, check: bool = True) -> str:
         words = (
             "-h",
             "127.0.0.1",
@@ -96,7 +96,7 @@ class Server:
             "-c",
             text,
         )
-        return self.run("psql", *words).strip()
+        return self.run("psql", *words, check=check).strip()
 
     def run(self, tool: str, *words: str, check: bool = True) -> str:
         log = self.folder / f"{tool}.out"

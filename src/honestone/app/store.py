@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from honestone.adapters.registry import open_store
+from honestone.adapters.registry import open_queue, open_store
 from honestone.adapters.stores.place import StorePlace
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
-from honestone.core.store_address import store_address
+from honestone.core.store_address import POSTGRESQL, store_address
 from honestone.ports import PortableStore, StoreState
 
 TABLES: Final = ("blobs", "replies", "cases", "events", "runs")
@@ -39,6 +39,10 @@ def migrate_store(workspace: Workspace) -> StoreState:
     """Makes the tables where there are none, and gives a shared store the newest format. Raises StoreError."""
     place = workspace.store_place()
     with _opened(place, migrates=True) as store:
+        if place.address is not None and place.address.kind == POSTGRESQL:
+            open_queue(
+                place
+            ).close()  # by whoever owns the tables: those who order and runners may have no right to make some
         return store.state()
 
 
