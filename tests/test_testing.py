@@ -340,7 +340,7 @@ def test_a_worker_that_breaks_a_promise_is_found(step: Any, said: str) -> None:
 class FirstReply(MemoryStore):
     """Keeps the first reply and drops the later ones."""
 
-    def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
+    def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None) -> None:
         if self.reply(key) is None:
             super().keep_reply(key, judge, reply)
 

@@ -723,6 +723,12 @@ def _check_replies(store: Store) -> None:
     store.keep_reply("key", "judge", {"text": "second"})
     store.keep_reply("other", "judge", {"text": "lone \ud800 surrogate"})
     _require(store.reply("key") == {"text": "second"}, "of several replies to one request the newest counts")
+    late = store.keep_reply("key", "judge", {"text": "late"}, known=1)
+    _require(late is not None, "a reply that came after another one was not known must not be kept")
+    assert late is not None
+    _require(json.loads(late.data) == {"text": "second"}, "in its place the first one that was not known must be given")
+    _require(store.reply("key") == {"text": "second"}, "a reply that came late must not be read")
+    _require(store.keep_reply("known", "judge", {}, known=0) is None, "the first reply is not late")
     _require(store.reply("key", since="9999") is None, "a reply from before `since` does not count")
     _require(store.reply("key", since="1970") is not None, "a reply from after `since` counts")
     kept = store.reply("other")

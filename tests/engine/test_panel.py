@@ -218,6 +218,27 @@ def test_two_looks_together_answer_what_either_answered(given: list[Any]) -> Non
     assert {item for _, item in ballot.abstained} == set(first) - set(expected)
 
 
+def test_a_second_reply_that_comes_late_is_spend_and_is_never_read() -> None:
+    """After an outage another process may ask the same. Its reply is on record first: this judge's own is paid for, and neither
+    this consultation nor a later one reads it."""
+    store = MemoryStore()
+
+    class Slow(ScriptedJudge):
+        async def ask(self, request: Any, question: Any) -> Reply:
+            reply = await super().ask(request, question)
+            key = panel._key(panel.seats[0], request)
+            store.keep_reply(key, "other", {"text": raw(alpha=True, beta=True, gamma=True)})
+            return reply
+
+    panel = world.panel([Slow([raw(alpha=False, beta=False, gamma=False)])], store)
+    found = world.run(panel.consult(QUESTION))[0]
+    assert answers(found.ballot) == {"alpha": True, "beta": True, "gamma": True}
+    assert (found.spend.judge_calls, panel.meter.spent.judge_calls) == (1, 1)
+    again = world.panel([ScriptedJudge([])], store)
+    assert answers(world.run(again.consult(QUESTION))[0].ballot) == answers(found.ballot)
+    assert again.meter.spent.judge_calls == 0 and store.state().replies == 1
+
+
 # ---------------------------------------------------------------------------------------------------------- models
 
 

@@ -234,7 +234,8 @@ class Panel:
                         known = await self.journal.recall(key)
                         kept = self._on_record(key, seat, known)
                         if kept is None:
-                            return await self._paid_reply(key, seat, request, question, spend), known
+                            reply = await self._paid_reply(key, seat, request, question, spend, len(known))
+                            return reply, known
                 telemetry().from_record(seat.id)
                 spend.cached_calls += 1
                 self.meter.spent.cached_calls += 1
@@ -261,7 +262,10 @@ class Panel:
         text = f'{{"body":{encode_basestring(request.body if request.keyed is None else request.keyed)},"draw":{seat.draw},"judge":{identity}}}'
         return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
-    async def _paid_reply(self, key: str, seat: Seat, request: Request, question: Question, spend: Spend) -> Reply:
+    async def _paid_reply(
+        self, key: str, seat: Seat, request: Request, question: Question, spend: Spend, known: int
+    ) -> Reply:
+        """What a judge replies, once that is on record. `known`: so many replies to the request were there before."""
         from msgspec import to_builtins
 
         gate = self._gate(seat)
@@ -279,7 +283,7 @@ class Panel:
                 async with gate, turn(self.journal, seat.rates, tokens):
                     reply = await ask_judge(seat.id, seat.judge, request, question)
                     # At once, before anything else can fail, and not with those of others: a kill may cost one reply.
-                    await self.journal.keep_reply(key, seat.id, to_builtins(reply))
+                    first = await self.journal.keep_reply(key, seat.id, to_builtins(reply), known)
                 await settle(self.journal, seat.rates, tokens, reply.usage)
                 break
             except CallFailed as failed:
@@ -297,7 +301,8 @@ class Panel:
         self._asked.add(key)
         spend.add(reply.usage)
         self.meter.made(reply.usage)
-        return reply
+        # Another process asked the same after an outage, and was quicker: what came late is paid for, and never read.
+        return reply if first is None else _read_kept(first) or reply
 
     async def once(self, key: str, who: str, call: Callable[[], Awaitable[JsonObject]]) -> JsonObject:
         """What a call of a check gave: taken from the record, else made, with retries, and kept. Raises CallFailed."""

@@ -29,8 +29,10 @@ class LoopJournal:
     async def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
         return self._store.reply(key, since)
 
-    async def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
-        self._store.keep_reply(key, judge, reply)
+    async def keep_reply(
+        self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
+    ) -> KeptReply | None:
+        return self._store.keep_reply(key, judge, reply, known)
 
     async def claim_reply(self, key: str) -> bool:
         return self._store.claim_reply(key)

@@ -67,6 +67,10 @@ _INSERT_CASE: Final = b"insert into honestone.cases (run, number, id, data) valu
 _CASES: Final = b"select number, data from honestone.cases where run = %s and number > %s order by number limit %s"
 _CASE: Final = b"select data from honestone.cases where run = %s and md5(id) = md5(%s) and id = %s order by number"
 _INSERT_REPLY: Final = b"insert into honestone.replies (key, judge, at, data) values (%s, %s, %s, %s)"
+_KEEP_REPLY: Final = b"""
+insert into honestone.replies (key, judge, at, data) select %s, %s, %s, %s
+where %s::int is null or (select count(*) from honestone.replies where key = %s) <= %s::int
+"""
 _INSERT_BLOB: Final = b"insert into honestone.blobs (digest, data) values (%s, %s) on conflict do nothing"
 _TAKE_SLOT: Final = b"""
 insert into honestone.rates as line (account, at)
@@ -411,8 +415,14 @@ class PostgresStore:
             found.setdefault(key, []).append(KeptReply(at, data))
         return found
 
-    def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
-        self.keep_replies({key: reply}, judge)
+    def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None) -> KeptReply | None:
+        row = (key, text_of(judge), timestamp(), encode(reply))
+        waiting = self._undelivered.keep([row])
+        is_kept = self._db.write(
+            lambda cursor: cursor.execute(_KEEP_REPLY, (*row, known, key, known)).rowcount > 0, away=waiting.write
+        )
+        waiting.remove()
+        return None if is_kept or known is None else self.answers([key])[key][known]
 
     def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
         # In the order they were kept, so that the newest of one key is what remains.

@@ -414,12 +414,10 @@ class SqliteStore:
             found.setdefault(key, []).append(KeptReply(at, data))
         return found
 
-    def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
+    def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None) -> KeptReply | None:
         with self._reading():  # One statement is a transaction of its own, and this one runs for every paid call.
-            self._db.execute(
-                "insert into replies (key, judge, at, data) values (?, ?, ?, ?)",
-                (key, judge, timestamp(), encode(reply)),
-            )
+            done = self._db.execute(_KEEP_REPLY, (key, judge, timestamp(), encode(reply), known))
+        return None if done.rowcount or known is None else self.answers([key])[key][known]
 
     def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
         # In the order they were kept, so that the newest of one key is what stays.
@@ -569,6 +567,10 @@ _GRANT = (
     "update grants set calls = calls + ?2, usd = usd + ?3, dearest = max(dearest, ?4)"
     " where run = ?1 and (?5 is null or calls + ?2 <= ?5) and (?6 is null or usd + ?3 <= ?6)"
     " returning calls, usd, dearest, ?7 - at"
+)
+_KEEP_REPLY = (
+    "insert into replies (key, judge, at, data) select ?1, ?2, ?3, ?4"
+    " where ?5 is null or (select count(*) from replies where key = ?1) <= ?5"
 )
 _ONE = "select data from events where run = ? and seq = ?"
 

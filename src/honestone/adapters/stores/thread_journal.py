@@ -63,8 +63,10 @@ class ThreadJournal:
     async def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
         return await self._call(lambda: self._store.reply(key, since))
 
-    async def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any]) -> None:
-        await self._call(lambda: self._store.keep_reply(key, judge, reply))
+    async def keep_reply(
+        self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None
+    ) -> KeptReply | None:
+        return await self._call(lambda: self._store.keep_reply(key, judge, reply, known))
 
     async def claim_reply(self, key: str) -> bool:
         return await self._call(lambda: self._store.claim_reply(key))
