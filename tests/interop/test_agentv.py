@@ -361,7 +361,7 @@ tests:
       - {type: latency, threshold: 2000}
       - {type: cost, budget: 0.1}
       - {type: token-usage, max_total: 100}
-      - {name: both, type: execution-metrics, max_tokens: 9, max_duration_ms: 5, max_tool_calls: 3}
+      - {name: both, type: execution-metrics, max_tokens: 9, max_duration_ms: 5, max_tool_calls: 3, max_llm_calls: 4}
       - {name: counts, type: tool_trajectory, mode: any_order, minimums: {search: 2, save: 1}}
       - {name: order, type: tool-trajectory, mode: in_order, expected: [{tool: search, args: {q: x}}, {tool: save, args: any}]}
       - {type: not-skill-used, value: triage}
@@ -378,7 +378,7 @@ tests:
         ("cost", 0.1),
         ("tokens", {"total": 100}),
     ]
-    assert {c.id for c in found["both"].children} == {"max_tokens", "max_duration_ms", "max_tool_calls"}
+    assert {c.id for c in found["both"].children} == {"max_tokens", "max_duration_ms", "max_tool_calls", "max_llm_calls"}
     assert [(c.id, c.items[0].check.value) for c in found["counts"].children if c.items[0].check] == [
         ("search", {"search": {"min": 2}}),
         ("save", {"save": {"min": 1}}),

@@ -67,9 +67,10 @@ def claude_events(*, skill: str = "") -> str:
     used = {"type": "tool_use", "id": "2", "name": "Skill", "input": {"skill": skill}}
     return lines(
         {"type": "system", "subtype": "init", "tools": ["Read"]},
-        {"type": "assistant", "message": {"content": [{"type": "text", "text": "let me see"}, use]}},
+        {"type": "assistant", "message": {"id": "m1", "content": [{"type": "text", "text": "let me see"}]}},
+        {"type": "assistant", "message": {"id": "m1", "content": [use]}},
         {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "1", "content": "x"}]}},
-        *([{"type": "assistant", "message": {"content": [used]}}] if skill else []),
+        *([{"type": "assistant", "message": {"id": "m2", "content": [used]}}] if skill else []),
         {
             "type": "result",
             "subtype": "success",
@@ -160,6 +161,7 @@ def test_the_answer_and_the_trace_come_from_its_events(name: str, tmp_path: Path
     assert (output.usage.input_tokens, output.trace.output_tokens) == (10, 3)
     assert output.trace.skill_loaded is False
     assert output.trace.usd == (0.25 if name == "claude" else None)
+    assert output.trace.model_calls == (1 if name == "claude" else None)  # two events of one reply
     assert output.duration_ms > 0
 
 
@@ -169,6 +171,7 @@ def test_reading_the_skill_is_seen(name: str, tmp_path: Path) -> None:
     output = run(fake(tmp_path, name, EVENTS[name](**READS[name])), skill=SKILL, isolated=True)
     assert output.trace is not None
     assert output.trace.skill_loaded is True
+    assert output.trace.model_calls == (2 if name == "claude" else None)
 
 
 @pytest.mark.parametrize(

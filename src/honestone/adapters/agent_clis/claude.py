@@ -198,7 +198,9 @@ def _trace(events: Sequence[Mapping[str, Any]], result: Mapping[str, Any], usage
         for block in blocks
         if block.get("type") == "tool_use"
     )
+    asked = {string(table(event.get("message")).get("id")) for event in events if event.get("type") == "assistant"}
     return Trace(
+        model_calls=len(asked) if asked and "" not in asked else None,  # one reply may be several events
         tool_calls=calls,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,

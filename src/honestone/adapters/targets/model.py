@@ -68,6 +68,7 @@ class ModelTarget:
                 output_tokens=usage.output_tokens,
                 usd=usage.usd,
                 skill_loaded=task.skill is not None,
+                model_calls=1,
             ),
         )
 

@@ -93,7 +93,7 @@ def usage_of(trace: Trace) -> Usage:
 # ----------------------------------------------------------------------------------------------------------- traces
 
 _KNOWN: Final = frozenset(
-    "trace tool_calls token_usage usage input_tokens output_tokens usd cost_usd duration_ms skill_loaded".split()
+    "trace tool_calls token_usage usage input_tokens output_tokens usd cost_usd duration_ms skill_loaded model_calls llm_calls".split()
 )
 
 
@@ -118,6 +118,7 @@ def read_trace(plain: Mapping[str, Any]) -> Trace:
         usd=_amount(plain.get("usd") if plain.get("usd") is not None else plain.get("cost_usd"), "usd"),
         duration_ms=_whole(_amount(plain.get("duration_ms"), "duration_ms")),
         skill_loaded=_flag(plain.get("skill_loaded"), "skill_loaded"),
+        model_calls=_count(plain.get("model_calls", plain.get("llm_calls")), "model_calls"),
         extra={str(key): value for key, value in plain.items() if key not in _KNOWN},
     )
 

@@ -20,7 +20,8 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """`tool_calls` is None where the target does not report them; `skill_loaded` whether the agent read the skill."""
+    """`tool_calls` is None where the target does not report them; `skill_loaded` whether the agent read the skill;
+    `model_calls` how often it asked its model."""
 
     tool_calls: tuple[ToolCall, ...] | None = None
     input_tokens: int | None = None
@@ -28,6 +29,7 @@ class Trace:
     usd: float | None = None
     duration_ms: int | None = None
     skill_loaded: bool | None = None
+    model_calls: int | None = None
     extra: JsonObject = field(default_factory=dict)
 
     def to_plain(self) -> dict[str, Json]:

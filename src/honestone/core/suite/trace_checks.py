@@ -283,6 +283,10 @@ def _tokens(trace: Trace, value: int | Mapping[str, int]) -> Answer:
     return True, None
 
 
+def _model_calls(trace: Trace, value: int) -> Answer:
+    return _Amount([trace.model_calls]).under(value, "calls of its model")
+
+
 def _skill_loaded(trace: Trace, value: object) -> Answer:
     if trace.skill_loaded is None:
         return None, "the target does not report whether the skill was read"
@@ -295,5 +299,6 @@ _ANSWERS: Final[Mapping[str, Callable[..., Answer]]] = {
     "latency": _latency,
     "cost": _cost,
     "tokens": _tokens,
+    "model-calls": _model_calls,
     "skill-loaded": _skill_loaded,
 }

@@ -694,13 +694,14 @@ _METRICS: Final = {
     "max_duration_ms": ("latency", "maxDurationMs"),
     "max_cost_usd": ("cost", "maxCostUsd"),
     "max_tokens": ("tokens", "maxTokens"),
+    "max_llm_calls": ("model-calls", "maxLlmCalls"),
 }
 
 
 def _metrics(take: FileEntry, frame: Frame) -> Checks | None:
     parts = []
     for key, (kind, other) in _METRICS.items():
-        most = take.number(key, other, low=0)
+        most = take.number(key, other, low=0, is_whole=kind == "model-calls")
         if most is not None:
             value: Any = {"total": as_written(most)} if kind == "tokens" else as_written(most)
             parts.append(Part(id=key, check=Check(kind=kind, value=value)))

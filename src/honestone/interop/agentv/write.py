@@ -495,6 +495,8 @@ class _Writer:
                 return {"type": "is-json", "value": value}
             case "tokens" if isinstance(value, dict):
                 return {"type": "token-usage", **{f"max_{name}": most for name, most in value.items()}}
+            case "model-calls":
+                return {"type": "execution-metrics", "max_llm_calls": value}
             case "tool-count" if is_five and isinstance(value, dict) and len(value) == 1:
                 ((name, bounds),) = value.items()
                 return {"type": "trajectory:tool-used", "value": {"name": name, **bounds}}
