@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
@@ -55,6 +54,7 @@ from honestone.system.claims import on_this_machine
 from honestone.system.drawing import count
 from honestone.system.files import printable
 from honestone.system.judging_files import JudgingFiles, files_named
+from honestone.system.process import on_sigterm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,19 +279,6 @@ def run_to_end(
                 raise KeyboardInterrupt from None
             finally:
                 runner.run(close(), context=copy_context())
-
-
-@contextmanager
-def on_sigterm(end: Callable[[], object]) -> Iterator[None]:
-    """Meanwhile SIGTERM calls `end`, in the main thread: only it may handle signals. Then the program's own handler is back."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, lambda number, frame: end())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 _THEN: Final = "run the same command to resume: no call on record is repeated"

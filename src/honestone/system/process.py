@@ -23,7 +23,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -676,3 +676,16 @@ def anchor_program(argv: Sequence[str], base: Path, *, artifact: Path) -> list[s
         if path.is_file() and path != artifact and artifact not in path.parents:
             words[place] = str(base.resolve() / words[place])
     return words
+
+
+@contextlib.contextmanager
+def on_sigterm(end: Callable[[], object]) -> Iterator[None]:
+    """Meanwhile SIGTERM calls `end`, in the main thread: only it may handle signals. Then the program's own handler is back."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: end())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)

@@ -48,15 +48,10 @@ def values_of(file: str, function: str | None, calls: list[list[Any]]) -> list[o
 
 
 def printed(file: str, given: list[Any]) -> str:
-    import contextlib
-    import io
-    import runpy
+    import subprocess
 
-    sys.argv = [file, *map(json.dumps, given)]
-    sys.path.insert(0, os.path.dirname(file))
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        runpy.run_path(file, run_name="__main__")
-    return out.getvalue().removesuffix("\n")
+    words = [sys.executable, file, *map(json.dumps, given)]
+    return subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True).stdout.removesuffix("\n")
 
 
 def finished(said: object) -> object:
