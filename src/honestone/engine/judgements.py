@@ -47,12 +47,12 @@ class PanelJudgement(Judgement[LoopState]):
         self._seats = {"panel": panel, "holdout": holdouts}
 
     async def ask(self, loop: LoopRunner[LoopState], action: Ask) -> None:
-        if loop.out_of_budget():
+        if await loop.out_of_budget():
             return
         artifact = Artifact(loop.place.named, loop.version(action.version))
         if CHECK in action.judges:
             ballot = await self._evaluator.check(self._evaluator.question(artifact))
-            loop.record(BallotCast(version=action.version, role=action.role, ballot=ballot))
+            await loop.record(BallotCast(version=action.version, role=action.role, ballot=ballot))
         wanted = [seat for seat in self._seats[action.role] if seat.id in action.judges]
         if not wanted:
             return
@@ -62,9 +62,9 @@ class PanelJudgement(Judgement[LoopState]):
         again = 0 if action.role == "holdout" else action.draw
         for consulted in await self._consult(artifact, wanted, again):
             if consulted.refused is None:
-                _record(loop, action.version, action.role, consulted, action.draw)
+                await _record(loop, action.version, action.role, consulted, action.draw)
             else:
-                loop.reach_limit(LimitReached(reason=consulted.refused))
+                await loop.reach_limit(LimitReached(reason=consulted.refused))
 
     async def resume(self, loop: LoopRunner[LoopState]) -> None:
         """A crash or a time-out is not a reply: judges that failed on the versions that still count are asked again.
@@ -75,7 +75,7 @@ class PanelJudgement(Judgement[LoopState]):
             if failed and not loop.meter.exhausted():
                 for consulted in await self._consult(Artifact(loop.place.named, loop.version(version)), failed):
                     if consulted.ballot.marks:
-                        _record(loop, version, "panel", consulted)
+                        await _record(loop, version, "panel", consulted)
 
     async def _consult(self, artifact: Artifact, seats: Sequence[Seat], draw: int = 0) -> Sequence[Consulted]:
         question = self._evaluator.question(artifact)
@@ -109,9 +109,9 @@ class PanelJudgement(Judgement[LoopState]):
         await self._evaluator.panel.close()
 
 
-def _record(loop: LoopRunner[LoopState], version: str, role: Role, consulted: Consulted, draw: int = 0) -> None:
+async def _record(loop: LoopRunner[LoopState], version: str, role: Role, consulted: Consulted, draw: int = 0) -> None:
     ballot, spend = consulted.ballot, consulted.spend
-    loop.record(BallotCast(version=version, role=role, ballot=ballot, draw=draw, spend=spend))
+    await loop.record(BallotCast(version=version, role=role, ballot=ballot, draw=draw, spend=spend))
 
 
 def require_apart(panel: Sequence[Seat], holdouts: Sequence[Seat]) -> None:
@@ -197,16 +197,16 @@ class TaskJudgement(Judgement[SuiteLoopState]):
         await self._look(loop, action.version, split, action.role)
 
     async def _look(self, loop: SuiteLoop, version: str, split: str, role: Role) -> None:
-        if loop.out_of_budget():
+        if await loop.out_of_budget():
             return
         done = await self._runner.run(loop.version(version), split, loop.meter)
         # Into the loop's meter: what an earlier process spent on this split was not on record until now.
         loop.meter.before.join(done.earlier)
         loop.meter.spent.join(done.spend.without(done.earlier))
         if done.cut_short is not None:
-            loop.reach_limit(LimitReached(reason=done.cut_short, of_run=done.run, spend=done.spend))
+            await loop.reach_limit(LimitReached(reason=done.cut_short, of_run=done.run, spend=done.spend))
             return
-        loop.record(
+        await loop.record(
             BallotCast(
                 version=version,
                 role=role,
@@ -236,13 +236,13 @@ class TaskJudgement(Judgement[SuiteLoopState]):
         before, failed = loop.version(base), failed_tasks(loop.state.card(base), self._train)
         for one in new:
             version = one.version or ""
-            if version in known or loop.out_of_budget():
+            if version in known or await loop.out_of_budget():
                 continue
             score, spend = await self._edits.score(
                 before, loop.version(version), [task.task_id for task in failed], loop.meter
             )
             loop.meter.spent.join(spend)
-            loop.record(CandidateRanked(version=version, score=score, spend=spend))
+            await loop.record(CandidateRanked(version=version, score=score, spend=spend))
         scores = {one.version or "": score for one in new if (score := known.get(one.version or "")) is not None}
         return scores if len(scores) == len(new) else {}
 

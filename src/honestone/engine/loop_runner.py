@@ -45,7 +45,7 @@ class Judgement(ABC, Generic[S]):
     def brief(self, loop: LoopRunner[S], action: Propose, place: Path, candidate: int) -> Brief:
         """What the worker is asked to do. `place` is the artifact in its copy, `candidate` counts from 0."""
 
-    def proposed(self, loop: LoopRunner[S], action: Propose) -> None:
+    async def proposed(self, loop: LoopRunner[S], action: Propose) -> None:
         """Called when all candidates of a round are made, before one is chosen."""
 
     async def choose(
@@ -106,21 +106,21 @@ class LoopRunner(Generic[S]):
 
     async def _work(self) -> Stop:
         self._require_output()
-        self._finish_delivery()
-        self._take_version_on_disk()
+        await self._finish_delivery()
+        await self._take_version_on_disk()
         await self._judgement.resume(self)
         while True:
             if changed := self.place.judging.changed():
-                return self._end_with_another_contract(changed)
+                return await self._end_with_another_contract(changed)
             # Here and nowhere else: a kill between accepting and delivering is repaired before anything else happens.
             if not self.place.only_passed:
-                self._deliver()
+                await self._deliver()
             action = decide(self.state, self._policy)
             if isinstance(action, Propose | Stop):
                 self._require_untouched(self.state.delivered)
             match action:
                 case Stop():
-                    self._end(action)
+                    await self._end(action)
                     return action
                 case Ask():
                     with part_under_way("round", "ask", len(self.state.rounds)) as span:
@@ -132,11 +132,11 @@ class LoopRunner(Generic[S]):
                     with part_under_way("round", "propose", len(self.state.rounds) + 1):
                         await self._propose(action)
                 case Accept(version=version, reason=reason):
-                    self.record(
+                    await self.record(
                         events.VersionAccepted(round=self.state.rounds[-1].number, version=version, reason=reason)
                     )
                 case RollBack(reason=reason):
-                    self.record(events.VersionRejected(round=self.state.rounds[-1].number, reason=reason))
+                    await self.record(events.VersionRejected(round=self.state.rounds[-1].number, reason=reason))
 
     async def close(self) -> None:
         await give_back(self.meter)
@@ -145,22 +145,22 @@ class LoopRunner(Generic[S]):
 
     # -- for a judgement
 
-    def record(self, event: Event, blobs: Mapping[str, bytes] | None = None) -> None:
+    async def record(self, event: Event, blobs: Mapping[str, bytes] | None = None) -> None:
         """Append an event, with the content it names, and take it into the state."""
         event = self._timed(event)
-        self.store.append(self.run, event, blobs)
+        await self.store.journal.append(self.run, event, blobs)
         self._apply(event)
 
-    def out_of_budget(self) -> bool:
+    async def out_of_budget(self) -> bool:
         """Whether a limit is used up; then that is on record."""
         reason = self.meter.exhausted()
         if reason is not None:
-            self.reach_limit(events.LimitReached(reason=reason))
+            await self.reach_limit(events.LimitReached(reason=reason))
         return reason is not None
 
-    def reach_limit(self, limit: events.LimitReached) -> None:
+    async def reach_limit(self, limit: events.LimitReached) -> None:
         if self.state.limit is None:
-            self.record(limit)
+            await self.record(limit)
 
     def version(self, digest: str) -> Version:
         if digest not in self._versions:
@@ -179,28 +179,28 @@ class LoopRunner(Generic[S]):
         self.state.apply(event)
         self.observer.event(event)
 
-    def _end(self, stop: Stop) -> None:
+    async def _end(self, stop: Stop) -> None:
         if self.place.only_passed and stop.result is Result.PASSED:
-            self._deliver()
+            await self._deliver()
         elif not self.place.only_passed and stop.result not in (Result.COULD_NOT_JUDGE, Result.CONTRACT_CHANGED):
-            self._deliver_elsewhere()
+            await self._deliver_elsewhere()
         if self.state.finished is None and stop.is_final:
             event = self._timed(events.RunFinished(result=str(stop.result), reason=stop.reason, changed=stop.changed))
-            self.store.finish_run(self.run, str(stop.result), event)
+            await self.store.journal.finish_run(self.run, str(stop.result), event)
             self._apply(event)
 
-    def _end_with_another_contract(self, changed: tuple[str, ...]) -> Stop:
+    async def _end_with_another_contract(self, changed: tuple[str, ...]) -> Stop:
         """What was judged by files that are no longer those of the contract is not delivered, nor what was before."""
         if self.state.rounds and self.state.rounds[-1].is_open:
-            self.record(events.VersionRejected(round=self.state.rounds[-1].number, reason="what judges changed"))
+            await self.record(events.VersionRejected(round=self.state.rounds[-1].number, reason="what judges changed"))
         named = ", ".join(changed[:5]) + (" and more" if len(changed) > 5 else "")
         reason = f"what judges changed while the loop ran: {named}; nothing is delivered"
         if not self._is_untouched(self.state.delivered):
             reason += f"; {self.place.named!r} was changed by someone else too, and is left as it is"
         elif self.state.delivered != self.state.original and not self.place.dry_run:
-            self._put(self.state.original)
+            await self._put(self.state.original)
         stop = Stop(result=Result.CONTRACT_CHANGED, reason=reason, changed=changed)
-        self._end(stop)
+        await self._end(stop)
         return stop
 
     def _require_output(self) -> None:
@@ -216,28 +216,28 @@ class LoopRunner(Generic[S]):
     async def _propose(self, action: Propose) -> None:
         if action.ranked:
             await self._propose_ranked(action)
-        elif not self.out_of_budget():
+        elif not await self.out_of_budget():
             made = await self._try(action)
-            self._record_proposal(action, made, spend=made.spend)
+            await self._record_proposal(action, made, spend=made.spend)
 
     async def _propose_ranked(self, action: Propose) -> None:
         """Every candidate is recorded when it is made: none is paid for twice."""
         for number in range(len(self.state.tried), action.candidates):
-            if self.out_of_budget():
+            if await self.out_of_budget():
                 break
             made = await self._try(action, number)
-            self.record(made, self._blobs(made))
+            await self.record(made, self._blobs(made))
         tried = list(self.state.tried)
         if not tried:
             return
-        self._judgement.proposed(self, action)
+        await self._judgement.proposed(self, action)
         new = self._new(tried)
         chosen = await self._judgement.choose(self, action, new) if new else _any_of(tried)
         if chosen is not None:
             described = [self._judgement.described(self, one) for one in tried]
-            self._record_proposal(action, chosen, candidate=chosen.candidate, candidates=described)
+            await self._record_proposal(action, chosen, candidate=chosen.candidate, candidates=described)
 
-    def _record_proposal(
+    async def _record_proposal(
         self,
         action: Propose,
         made: CandidateTried,
@@ -260,7 +260,7 @@ class LoopRunner(Generic[S]):
             candidate=candidate,
             candidates=candidates,
         )
-        self.record(proposed, None if candidates else self._blobs(made))
+        await self.record(proposed, None if candidates else self._blobs(made))
 
     def _blobs(self, made: CandidateTried) -> Mapping[str, bytes] | None:
         return None if made.version is None else version_blobs(self.version(made.version))
@@ -321,35 +321,35 @@ class LoopRunner(Generic[S]):
 
     # -- delivering
 
-    def _deliver(self) -> None:
+    async def _deliver(self) -> None:
         """Let the person's file hold the best accepted version."""
         best = self.state.best
         if not self.place.dry_run and best != self.state.delivered:
             self._require_untouched(self.state.delivered)
-            self._put(best)
+            await self._put(best)
 
-    def _deliver_elsewhere(self) -> None:
+    async def _deliver_elsewhere(self) -> None:
         """At the end, `--output` holds the best version, also when that is the original."""
         best = self.version(self.state.best)
         if self.place.output is None or self.place.dry_run:
             return
         if self.place.delivered(best, best).digest != best.digest:
-            self._put(best.digest)
+            await self._put(best.digest)
 
-    def _put(self, digest: str) -> None:
+    async def _put(self, digest: str) -> None:
         before, after = self.version(self.state.delivered).files, self.version(digest).files
         lost = [name for name in before if name not in after or before[name].executable != after[name].executable]
         modes = modes_of(self.place.target, lost) if self.version(digest).is_folder else {}
-        self.record(events.DeliveryBegun(version=digest, modes=modes))
-        self._write(digest)
+        await self.record(events.DeliveryBegun(version=digest, modes=modes))
+        await self._write(digest)
 
-    def _write(self, digest: str) -> None:
+    async def _write(self, digest: str) -> None:
         """Only what differs on disk is written, so that a delivery that is killed again and again gets done all the same."""
         before, after = self.version(self.state.delivered), self.version(digest)
         found = self.place.delivered(before, after)
         if found.digest != after.digest:
             deliver(self.place.target, found, after)
-        self.record(events.DeliveryDone(version=digest))
+        await self.record(events.DeliveryDone(version=digest))
 
     def _require_untouched(self, expected: str) -> None:
         """Also between rounds, so that nothing more is spent on versions that could not be delivered."""
@@ -368,7 +368,7 @@ class LoopRunner(Generic[S]):
         except FileError:  # removed, or no longer text
             return False
 
-    def _finish_delivery(self) -> None:
+    async def _finish_delivery(self) -> None:
         """A kill may come between announcing a delivery and its end; writing it once more does no harm."""
         target = self.state.delivering
         if target is None:
@@ -377,15 +377,15 @@ class LoopRunner(Generic[S]):
         sweep(self.place.target, before, after)
         if self.place.output is None and not is_mix(self.place.on_disk(), before, after):
             self._require_untouched(target)
-        self._write(target)
+        await self._write(target)
 
-    def _take_version_on_disk(self) -> None:
+    async def _take_version_on_disk(self) -> None:
         """A person may have put another version of this run back; the best one is then delivered over that."""
         if self.place.dry_run or self.place.output is not None:
             return
         found = self.place.on_disk().digest
         if found != self.state.delivered and found in self.state.kept:
-            self.record(events.DeliveryDone(version=found))
+            await self.record(events.DeliveryDone(version=found))
 
 
 async def work_on_copy(

@@ -423,7 +423,7 @@ class StageJudgement(Judgement[StageLoopState]):
         if number and loop.state.file_of(number, GATED) is not None:
             self._record_decision(loop, number)
 
-    def _write(
+    async def _write(
         self,
         loop: StageLoop,
         number: int,
@@ -436,7 +436,7 @@ class StageJudgement(Judgement[StageLoopState]):
         path = (self.files.folder(body.folder) / f"{safe_name(name)}.json").absolute()
         document = stamped(body, path)
         done = StageDone(round=number, stage=stage, path=printable(path), document=document)
-        loop.record(replace(done, spend=spend or Spend(), of_runs=of_runs or {}))
+        await loop.record(replace(done, spend=spend or Spend(), of_runs=of_runs or {}))
         write_json(path, document)
 
     # -- proposing
@@ -459,7 +459,7 @@ class StageJudgement(Judgement[StageLoopState]):
                 failing = tuple(self.tasks.shown(proposals.failed_in(rows)))
         return replace(self.occasion, failing=failing, tried=tuple(tried))
 
-    def proposed(self, loop: StageLoop, action: Propose) -> None:
+    async def proposed(self, loop: StageLoop, action: Propose) -> None:
         """The candidates artifact, once for all that were proposed together."""
         number = loop.state.batch
         if (number, PROPOSED) in loop.state.files:
@@ -476,7 +476,7 @@ class StageJudgement(Judgement[StageLoopState]):
             found.append(made)
         run_id, spend = self.skill.new_run_id(), Spend(worker_calls=len(found))
         body = proposals.candidates_file(self.skill, found, self._occasion(loop.state), self.worker, run_id=run_id)
-        self._write(loop, number, PROPOSED, msgspec.structs.replace(body, usage=spend.to_plain()), run_id)
+        await self._write(loop, number, PROPOSED, msgspec.structs.replace(body, usage=spend.to_plain()), run_id)
 
     def described(self, loop: StageLoop, tried: CandidateTried) -> JsonMapping:
         return {**Judgement.described(self, loop, tried), "detail": tried.detail}
@@ -489,7 +489,7 @@ class StageJudgement(Judgement[StageLoopState]):
         if state.files.get((number, RANKED)) is None and not await self._rank(loop, number):
             return None
         if not state.wanted:
-            return self._reject_all(loop, number, new)
+            return await self._reject_all(loop, number, new)
         version = next(one for one in state.wanted if state.decided(one) is None)
         return next(one for one in new if one.version == version)
 
@@ -506,7 +506,7 @@ class StageJudgement(Judgement[StageLoopState]):
                 self.watch.require_unchanged()
                 reviews[edit.id] = judged
                 if judged.refused is not None:
-                    loop.reach_limit(
+                    await loop.reach_limit(
                         LimitReached(reason=judged.refused, spend=Spend.of(one.spend for one in reviews.values()))
                     )
                     return False
@@ -515,18 +515,18 @@ class StageJudgement(Judgement[StageLoopState]):
         if dead and body.scored_candidates:
             blockers = ", ".join(map(str, body.scored_candidates[0].blockers))
             why = f"no judge could be asked about the candidates: {blockers}"
-            loop.reach_limit(LimitReached(reason=why, spend=Spend.of(one.spend for one in reviews.values())))
+            await loop.reach_limit(LimitReached(reason=why, spend=Spend.of(one.spend for one in reviews.values())))
             return False
-        self._write(loop, number, RANKED, body, source.run_id, Spend.of(one.spend for one in reviews.values()))
+        await self._write(loop, number, RANKED, body, source.run_id, Spend.of(one.spend for one in reviews.values()))
         return True
 
-    def _reject_all(self, loop: StageLoop, number: int, new: Sequence[CandidateTried]) -> CandidateTried:
+    async def _reject_all(self, loop: StageLoop, number: int, new: Sequence[CandidateTried]) -> CandidateTried:
         ranking = _body(loop.state, number, RANKED, doc.Ranking)
         best = ranking.scored_candidates[0]
         reason = f"the ranking rejects it: {', '.join(map(str, best.blockers)) or 'no reason given'}"
         if loop.state.file_of(number, TRACED) is None:
             notes = "; ".join(best.judge_notes)
-            self._trace(loop, _Tried(number, ranking, best), f"{reason} ({notes})" if notes else reason, None)
+            await self._trace(loop, _Tried(number, ranking, best), f"{reason} ({notes})" if notes else reason, None)
         return next((one for one in new if one.version == best.candidate_digest), new[0])
 
     # -- judging
@@ -541,10 +541,10 @@ class StageJudgement(Judgement[StageLoopState]):
                 if state.file_of(number, EVALUATED) is None and not await self._evaluate(loop, tried):
                     return
             except PlanError as problem:
-                self._trace(loop, tried, problem.message, None)
+                await self._trace(loop, tried, problem.message, None)
                 return
             evaluation = _body(state, number, EVALUATED, doc.SkillEvaluation)
-        self._gate(loop, tried, evaluation)
+        await self._gate(loop, tried, evaluation)
 
     async def _evaluate(self, loop: StageLoop, tried: _Tried) -> bool:
         """False where a limit came first, or agents and judges could not work: that is not a try."""
@@ -558,7 +558,7 @@ class StageJudgement(Judgement[StageLoopState]):
             candidate=tried.candidate,
             ranking=file.path,
         )
-        if loop.out_of_budget():
+        if await loop.out_of_budget():
             return False
         fresh = self.judging.fresh and not any(stage == EVALUATED for _, stage in loop.state.files)
         request = replace(self.asked, judging=replace(self.asked.judging, fresh=fresh))
@@ -570,17 +570,17 @@ class StageJudgement(Judgement[StageLoopState]):
         if done.report is None:
             limit = loop.meter.exhausted() or loop.meter.no_call_left()
             why = limit or "a limit came before every task was run"
-            loop.reach_limit(LimitReached(reason=why, spend=done.spend, of_runs=done.runs))
+            await loop.reach_limit(LimitReached(reason=why, spend=done.spend, of_runs=done.runs))
             return False
         body = evaluate.evaluation_file(asked, self.asked, self.plan.source, done.report)
         if body.verdict == SkillVerdict.ERROR:
             why = f"the evaluation could not be made: {body.reason}"
-            loop.reach_limit(LimitReached(reason=why, spend=done.spend, of_runs=done.runs))
+            await loop.reach_limit(LimitReached(reason=why, spend=done.spend, of_runs=done.runs))
             return False
-        self._write(loop, tried.number, EVALUATED, body, tried.name, done.spend, done.runs)
+        await self._write(loop, tried.number, EVALUATED, body, tried.name, done.spend, done.runs)
         return True
 
-    def _gate(self, loop: StageLoop, tried: _Tried, evaluation: doc.SkillEvaluation | None) -> None:
+    async def _gate(self, loop: StageLoop, tried: _Tried, evaluation: doc.SkillEvaluation | None) -> None:
         """Execution, traces and receipt, the receipt last: it decides the round."""
         state, number, ranking, candidate = loop.state, tried.number, tried.ranking, tried.candidate
         before, after = self.skill.version, self.skill.edited(candidate)
@@ -589,18 +589,18 @@ class StageJudgement(Judgement[StageLoopState]):
             pointer = gate.back_up(self.files, self.skill, touched(before, after), place)
             result = gate.applied_result(self.skill, self.skill.plan_of(candidate), after, pointer)
             body = gate.execution_file(ranking, candidate, msgspec.to_builtins(candidate), result)
-            self._write(loop, number, EXECUTED, body, tried.name)
+            await self._write(loop, number, EXECUTED, body, tried.name)
         execution = _body(state, number, EXECUTED, doc.Execution)
         evidence = self._evidence(state, tried, after)
         found = pass_gate(evidence)
         decision = found.decision
         if decision in (Decision.REVERT, Decision.REJECT) and state.file_of(number, TRACED) is None:
-            self._trace(loop, tried, found.reason, evaluation)
+            await self._trace(loop, tried, found.reason, evaluation)
         rollback = doc.Rollback(attempted=False, success=True, reason="never_put_in_place")
         if decision is Decision.KEEP:
             rollback = doc.Rollback(attempted=False, success=False, reason="not_needed")
         receipt = gate.receipt_file(self.files, ranking, execution, evaluation, evidence, found, rollback)
-        self._write(loop, number, GATED, receipt, gate.receipt_name(receipt))
+        await self._write(loop, number, GATED, receipt, gate.receipt_name(receipt))
         self._record_decision(loop, number)
         loop.observer.note(f"try {number}: {decision}, {found.reason}")
 
@@ -626,7 +626,7 @@ class StageJudgement(Judgement[StageLoopState]):
             entry = gate.parked(self.skill, evidence, pass_gate(evidence), run_id=receipt.run_id, lane=receipt.lane)
         gate.record_decision(self.files, receipt, entry, self.skill)
 
-    def _trace(self, loop: StageLoop, tried: _Tried, reason: str, evaluation: doc.SkillEvaluation | None) -> None:
+    async def _trace(self, loop: StageLoop, tried: _Tried, reason: str, evaluation: doc.SkillEvaluation | None) -> None:
         """What the next proposal is shown of a try that was put back; never anything of the test split."""
         broken = set(evaluation.regressions) if evaluation is not None else set()
         failed = self.tasks.shown(proposals.failed_in(evaluation.candidate_results)) if evaluation is not None else []
@@ -646,7 +646,7 @@ class StageJudgement(Judgement[StageLoopState]):
             scores_before=None if evaluation is None else evaluation.baseline_pass_rate,
             scores_after=None if evaluation is None else evaluation.execution_pass_rate,
         )
-        self._write(loop, tried.number, TRACED, body, tried.name)
+        await self._write(loop, tried.number, TRACED, body, tried.name)
 
 
 def _known_spend(log: Sequence[Event]) -> dict[str, Spend]:
