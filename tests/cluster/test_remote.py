@@ -63,11 +63,11 @@ def runners(desk: Desk, tmp_path: Path) -> Iterator[Runners]:
     made.end()
 
 
-def ordered(desk: Desk, *more: str) -> subprocess.Popen[str]:
+def ordered(desk: Desk, *more: str, words: tuple[str, ...] = EVAL[:-1]) -> subprocess.Popen[str]:
     """A coordinator, under way."""
     env = {"PATH": "/usr/bin:/bin", "HOME": str(desk.folder.parent / "home"), "HONESTONE_HEARTBEAT": "1", **desk.extra}
     return subprocess.Popen(
-        [HONESTONE, *EVAL[:-1], *more, "--remote"],
+        [HONESTONE, *words, *more, "--remote"],
         cwd=desk.folder,
         env=env,
         stdout=subprocess.PIPE,
@@ -306,3 +306,16 @@ def test_a_run_that_is_taken_up_is_read_once(project: Desk, runners: Runners) ->
     assert "resuming run" in err and "6 cases of 6 done" in err
     report = json.loads(out)
     assert report["usage"]["target_calls"] == 6 and len(listed(project)) == 1
+
+
+def test_a_rate_that_is_waited_for_is_named(project: Desk, runners: Runners) -> None:
+    """One run of the target a minute: the runner says whose rate its cases wait for, for as long as they do."""
+    table = '[targets.slow]\nprovider = "http"\nbase_url = "http://127.0.0.1:9/"\naccount = "team"\nrequests_per_minute = 1\n'
+    project.file("honestone.toml", table)
+    watching = ordered(project, words=("eval", "suite.yaml", "--target", "slow", "--sandbox", "none"))
+    until(lambda: listed(project))
+    runners.start("--grace", "0")
+    until(lambda: any(one["waits"] == ["team"] for one in json.loads(project.run("runners", "--json").out)))
+    assert project.run("run", "cancel", str(listed(project)[0]["id"])).code == 0
+    _, err = watching.communicate(timeout=60)
+    assert watching.returncode == 130, err

@@ -89,6 +89,7 @@ def _plain(one: SeenRunner, silence: float) -> dict[str, object]:
         "concurrency": card.concurrency,
         "runs": list(card.runs),
         "in_hand": list(card.in_hand),
+        "waits": list(card.waits),
         "last_heartbeat_seconds": round(one.age, 3),
         "started_seconds": round(one.since, 3),
         "refused": [{"run": no.run, "reason": no.reason, "remedy": no.remedy} for no in card.refused],

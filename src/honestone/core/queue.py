@@ -47,7 +47,7 @@ class RefusedRun:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerCard:
     """What a runner says of itself. `runs` are those that it takes cases of, `in_hand` the cases it works on ("RUN CASE").
-    `is_stopping`: it takes no more."""
+    `is_stopping`: it takes no more. `waits`: accounts whose rates calls wait for."""
 
     host: str
     person: str
@@ -57,6 +57,7 @@ class RunnerCard:
     runs: tuple[str, ...] = ()
     in_hand: tuple[str, ...] = ()
     refused: tuple[RefusedRun, ...] = ()
+    waits: tuple[str, ...] = ()
     is_stopping: bool = False
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
 from honestone.core.rates import wait_of
@@ -37,6 +39,23 @@ async def claimed(journal: Journal, key: str) -> AsyncIterator[None]:
         await journal.give_back_reply(key)
 
 
+RATE_WAITS: Final[ContextVar[Counter[str] | None]] = ContextVar("rate_waits", default=None)
+"""How many calls wait for the rates of an account now, by its name, for whoever shows that; None: no one does."""
+
+
+@contextmanager
+def _waiting(account: str) -> Iterator[None]:
+    waits = RATE_WAITS.get()
+    if waits is None:
+        yield
+        return
+    waits[account] += 1
+    try:
+        yield
+    finally:
+        waits[account] -= 1
+
+
 @asynccontextmanager
 async def turn(journal: Journal, rates: RateLimits | None, tokens: int = 0) -> AsyncIterator[None]:
     """A call's turn under the rates of its account, over all processes: one of its places, and a slot of each line."""
@@ -47,7 +66,8 @@ async def turn(journal: Journal, rates: RateLimits | None, tokens: int = 0) -> A
     try:
         waits = [wait_of(await journal.take_slot(line, taken), taken) for line, taken in rates.lines(tokens).items()]
         if any(waits):
-            await asyncio.sleep(max(waits))
+            with _waiting(rates.account):
+                await asyncio.sleep(max(waits))
         yield
     finally:
         if place is not None:
@@ -65,15 +85,23 @@ async def _place(journal: Journal, rates: RateLimits) -> str | None:
     """One of as many places as calls of the account may be under way; it ends with its process."""
     if rates.concurrency is None:
         return None
+    if (place := await _free_place(journal, rates, rates.concurrency)) is not None:
+        return place
     pause = _FIRST_PAUSE
-    while True:
-        places = random.sample(range(rates.concurrency), min(rates.concurrency, _LOOKED_AT))
-        for number in places:
-            name = f"place {number} of {rates.account}"
-            if await journal.claim_reply(name):
-                return name
-        await asyncio.sleep(pause)
-        pause = min(pause * 1.5, _LONGEST_PAUSE)
+    with _waiting(rates.account):
+        while True:
+            await asyncio.sleep(pause)
+            if (place := await _free_place(journal, rates, rates.concurrency)) is not None:
+                return place
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+
+
+async def _free_place(journal: Journal, rates: RateLimits, most: int) -> str | None:
+    for number in random.sample(range(most), min(most, _LOOKED_AT)):
+        name = f"place {number} of {rates.account}"
+        if await journal.claim_reply(name):
+            return name
+    return None
 
 
 class JournalAccount:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,6 +18,7 @@ from typing import Final, Protocol, TypeVar
 
 from honestone.core.errors import StoreAway, StoreError
 from honestone.core.queue import MISSED, TRIES, QueuedCase, RefusedRun, RunnerCard
+from honestone.engine.journal import RATE_WAITS
 from honestone.ports import Queue
 
 T = TypeVar("T")
@@ -153,6 +155,7 @@ class RunnerLoop:
     _in_hand: dict[asyncio.Task[None], QueuedCase] = field(default_factory=dict)
     _done: list[QueuedCase] = field(default_factory=list)
     _looked: float | None = None
+    _waits: Counter[str] = field(default_factory=Counter)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _calls: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "queue"))
 
@@ -167,6 +170,7 @@ class RunnerLoop:
 
     async def work(self) -> None:
         """Until it is stopped, or everything is done where it drains. Raises StoreAway, and whatever ends a case in disorder."""
+        RATE_WAITS.set(self._waits)
         try:
             while not self._stop.is_set():
                 if self._looked is None or time.monotonic() - self._looked >= self.poll:
@@ -290,6 +294,7 @@ class RunnerLoop:
                 runs=tuple(self._taken),
                 in_hand=tuple(f"{one.run} {one.case}" for one in self._in_hand.values()),
                 refused=tuple(self._refused.values()),
+                waits=tuple(sorted(+self._waits)),
                 is_stopping=self._stop.is_set(),
             )
         )

@@ -282,6 +282,8 @@ class RemoteRun:
         in_hand = sum(name.startswith(f"{self.run} ") for one in working for name in one.card.in_hand)
         words = [f"{count(len(working), 'runner')}, {count(in_hand, 'case')} in hand"]
         words += [f"{len(self._bad)} not passing"] if self._bad else []
+        waits = sorted({" ".join(account.split()) for one in working for account in one.card.waits})
+        words += [f"waiting for the rate of {', '.join(waits)}"] if waits else []
         self.observer.progress(len(self._over), len(self.record.cases), ", ".join(words))
         if not working:
             self._say_why(alive)
