@@ -124,3 +124,9 @@ def test_no_template_crashes(template: str, variables: dict[str, Any]) -> None:
 def test_dump_writes_json_that_reads_back(value: Any) -> None:
     """Whatever a variable holds."""
     assert json.loads(fill("{{ a | dump }}", {"a": value}).text) == value
+
+
+def test_what_is_looked_up_in_a_name_that_is_missing_is_empty() -> None:
+    """As in Nunjucks, also in conditions."""
+    text = "[{{ a.b.c }}{% if a.b.c %}yes{% endif %}{{ a.b['c'] | upper }}]"
+    assert fill(text, {"q": 1}).text == "[]" and not fill(text, {"q": 1}).lost

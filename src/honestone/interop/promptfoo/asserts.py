@@ -16,6 +16,7 @@ from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Check, Criterion, as_written, slug
 from honestone.core.script import Language, Script
 from honestone.formats.reader import FileEntry, FileReading, Keys, Steps, did_you_mean, shown, words
+from honestone.formats.source import Loss
 from honestone.interop.criteria import (
     FROM_0_TO_1,
     MAJORITY,
@@ -104,14 +105,9 @@ class Assertion:
     def takes(self, what: str, value: Any) -> None:
         """Reports a value that is not `what`. One that was lost has been reported."""
         if value is not None:
-            self.refused(f"takes {what}, not {shown(value)}")
-        elif "value" not in self.at:
             self.problem(f"takes {what}, not {shown(value)}")
-
-    def refused(self, message: str) -> None:
-        """A value of a kind that promptfoo itself refuses, but only when it makes the assertion: the file loads there."""
-        hint = "promptfoo fails each test that has it: correct it; --accept-loss leaves it out"
-        self.at.loss(f"`{self.type}` {message}", "value", hint)
+        elif "value" not in self.at:
+            self.problem(f"needs a `value`: {what}")
 
     def variable(self, name: str) -> str | None:
         """A variable of the test that is a text, filled in."""
@@ -158,7 +154,7 @@ class Assertion:
         if "value" not in self.at:
             self.problem("needs a `value`", "give it a text: value: ...")
         elif value is not None:
-            self.refused(f"takes a text, not {shown(value)}")
+            self.problem(f"takes a text, not {shown(value)}")
         return None
 
     def check(self, kind: str, value: Any, **options: Any) -> Criterion | None:
@@ -444,6 +440,28 @@ def read_assertions(at: FileEntry, scope: Scope) -> list[Criterion]:
 
 
 def read_assertion(at: FileEntry, scope: Scope) -> Criterion | None:
+    """One assertion. What is wrong with it is a loss, and it is left out: promptfoo loads the file, and fails the test when it
+    makes the assertion. A file outside of the project stays an error."""
+    problems = at.reading.problems
+    known = len(problems)
+    criterion = _assertion(at, scope)
+    wrong = [one for one in problems[known:] if "leads out of the folder" not in one.message]
+    if not wrong:
+        return criterion
+    problems[known:] = [one for one in problems[known:] if one not in wrong]
+    at.reading.losses += [
+        Loss(
+            place=one.place or at.place, message=one.message, hint=f"{one.hint}; {_LEFT_OUT}" if one.hint else _LEFT_OUT
+        )
+        for one in wrong
+    ]
+    return None
+
+
+_LEFT_OUT = "--accept-loss leaves the assertion out, which promptfoo fails"
+
+
+def _assertion(at: FileEntry, scope: Scope) -> Criterion | None:
     if "$ref" in at:
         meant = _referred(at, scope.depth)
         return None if meant is None else read_assertion(meant, scope.deeper(gates=scope.gates))

@@ -31,7 +31,7 @@ def schema_of(a: Assertion) -> Mapping[str, Any] | None:
             return None
     if not isinstance(value, dict):
         if value is not None:
-            a.refused(f"takes a JSON Schema, not {shown(value)}")
+            a.problem(f"takes a JSON Schema, not {shown(value)}")
         return None
     return value
 

@@ -262,11 +262,11 @@ def _said(node: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Undefined
+    from jinja2 import ChainableUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    class Missing(Undefined):
-        """A name that is not a variable: empty in the text, no in a condition."""
+    class Missing(ChainableUndefined):
+        """A name that is not a variable: empty in the text, no in a condition, and so is what is looked up in it."""
 
         def __str__(self) -> str:
             _HERE.get().empty.append(self._undefined_name or "?")
