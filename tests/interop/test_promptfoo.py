@@ -680,7 +680,7 @@ tests:
 
 
 def test_files_that_are_missing_are_losses_as_promptfoo_runs_without_them(tmp_path: Path) -> None:
-    """Tests, assertions and variables; one loss each, and nothing else is said of the value. A prompt is an error."""
+    """Tests, assertions, variables and prompts; one loss each, and nothing else is said of the value."""
     text = """
 prompts: ['{{q}}']
 providers: [echo]
@@ -699,9 +699,20 @@ tests:
     said = [loss.partition(" ")[2] for loss in lost(source)]
     assert len(said) == 7 and all("next to this one" in one for one in said), said
     assert [c.requirement for c in source.suite.cases[0].rubric.criteria] == ["contains 'a'"]
-    with pytest.raises(HonestoneError, match="not found next to this one"):
-        READERS[0].read(put(tmp_path, text.replace("'{{q}}'", "file://none.md")))
+    more = text.replace("'{{q}}'", "'{{q}}', file://none.md, file://none.py:f, {label: nothing}")
+    assert len(lost(suite_of(READERS[0], put(tmp_path, more)))) == 10
     alone = suite_of(READERS[0], put(tmp_path, "prompts: [x]\nproviders: [echo]\ntests: file://none.yaml\n"))
     assert [case.skip for case in alone.suite.cases] == [
         "its prompts or tests are missing, made by a program or on a server"
     ]
+
+
+def test_prompts_and_providers_alone_are_a_config(tmp_path: Path) -> None:
+    """promptfoo runs every prompt once; nothing is asserted, so the cases are skipped. Keys for people change nothing."""
+    document = put(tmp_path, "prompts: [Write a haiku]\nproviders: [echo]\n")
+    assert recognise(document) is READERS[0]
+    (case,) = suite_of(READERS[0], document).suite.cases
+    assert case.skip == "asserts nothing that decides"
+    named = "prompts: ['{{q}}']\nproviders: [echo]\ntests: [{tags: [a], vars: {q: a}, assert: [{type: is-json}]}]\n"
+    source = suite_of(READERS[0], put(tmp_path, named))
+    assert not lost(source) and any("`tags`" in note for note in source.notes)

@@ -111,8 +111,6 @@ class _Config:
         self.others: list[FileReading] = []
         # promptfoo runs without tests that it does not find, and fails each test whose assertion or variable it does not find.
         self.siblings = SiblingFiles(document.path.parent, loses_missing=True)
-        self.prompt_files = SiblingFiles(document.path.parent)
-        self.prompt_files.files = self.siblings.files
         self.filled = 0
         self.providers: list[dict[str, Json]] = []
         """What code of a prompt hears of them."""
@@ -266,7 +264,7 @@ class _Config:
         label, raw, id = at.text("label", "display"), at.text("raw"), at.text("id")
         text = raw if raw is not None else id
         if text is None:
-            self.reading.problem("a prompt needs `raw` or `id`", path)
+            self.reading.loss("a prompt without `raw` and `id` has no text", path, "--accept-loss leaves it out")
             return
         for prompt in self.named(text, label or (id if raw is not None else None), self.reading, path):
             yield replace(prompt, config=at.raw("config"))
@@ -284,16 +282,16 @@ class _Config:
         if suffix_of(name) in (*CODE_FILES, ".exe", ".bat", ".pl"):
             yield from self.by_code(name, label, reading, path)
             return
-        for file in self.prompt_files.glob(reading, name, path):
+        for file in self.siblings.glob(reading, name, path):
             yield from self.in_file(file, label, reading, path)
 
     def by_code(self, name: str, label: str | None, reading: FileReading, path: Steps) -> Iterator[_Prompt]:
         """The prompts that functions of files make, one a file."""
         names = [name]
         if set(name) & set("*?["):
-            names = [os.path.relpath(file, self.siblings.base) for file in self.prompt_files.glob(reading, name, path)]
+            names = [os.path.relpath(file, self.siblings.base) for file in self.siblings.glob(reading, name, path)]
         for one in names:
-            script = code_of_prompt(one, reading, path, self.prompt_files)
+            script = code_of_prompt(one, reading, path, self.siblings)
             if script is not None:
                 said = label or one
                 id = slug(label or Path(script.file or one).stem, limit=40)
@@ -770,7 +768,7 @@ def _signs(document: Document) -> int:
     filled = {"prompts", "providers"} <= keys and bool(listed) and all("vars" in test for test in listed)
     if keys & _AGENTV or other_tests or any(_is_agentv(a, is_filled=filled) for a in asserts):
         return 20
-    own = any(isinstance(a, dict) and _is_own(a) for a in asserts)
+    own = any(isinstance(a, dict) and _is_own(a) for a in asserts) or {"prompts", "providers"} <= keys
     has_tests = "tests" in keys or bool(keys & {"defaultTest", "scenarios"})
     return 60 if own or has_tests or ("description" in keys and "name" not in keys) else 0
 
