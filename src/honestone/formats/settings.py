@@ -6,15 +6,18 @@ Keys live in the environment only; a setting names the variable (`api_key_env`).
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
+from types import UnionType
 from typing import Any, Final
 
 from honestone.core.errors import FileError, SettingsError, StoreError
 from honestone.core.json_value import JsonObject, built
 from honestone.core.store_address import SHORTEST_HEARTBEAT, store_address
+from honestone.core.tables import table_text
 from honestone.formats.marked import Marked
 from honestone.formats.project import settings_bytes, settings_file
 from honestone.formats.toml_nodes import toml_marked
@@ -25,55 +28,17 @@ _KINDS: Final = (*_PROGRAMS, "openai", "anthropic", "google", "ollama", "vllm", 
 BUILT_IN: Final = ("codex", "gemini", "claude", "human", "mock", "fix", "step", "identity", "check", "self")
 """Names that no table of settings may take: whoever reads a command line knows what they are."""
 
-_AGENT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
-    "provider": str,
-    "model": str,
-    "base_url": str,
-    "api_key_env": str,
-    "auth": str,
-    "command": (str, list),
-    "timeout": (int, float),
-    "parameters": dict,
-    "pass_env": list,
-    "family": str,
-    "output": str,
-    "concurrency": int,
-    "requests_per_minute": (int, float),
-    "tokens_per_minute": (int, float),
-    "account": str,
-    "probability": bool,
-    "max_input_tokens": int,
-    "max_tokens": int,
-    "images": bool,
-    "reasks": int,
+_KEYS: Final[dict[str, dict[str, str]]] = tomllib.loads(table_text("settings", __package__))
+_TYPES: Final[dict[str, tuple[type | UnionType, str]]] = {
+    "text": (str, "text"),
+    "whole": (int, "a number"),
+    "number": (int | float, "a number"),
+    "table": (dict, "a table"),
+    "list": (list, "a list"),
+    "flag": (bool, "true or false"),
 }
-_EMBEDDINGS_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
-    "provider": str,
-    "model": str,
-    "base_url": str,
-    "api_key_env": str,
-    "timeout": (int, float),
-    "concurrency": int,
-    "dimensions": int,
-}
-_LIMIT_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
-    "max_calls": int,
-    "max_usd": (int, float),
-    "max_minutes": (int, float),
-    "rounds": int,
-    "max_diff": int,
-    "max_growth": (int, float),
-    "max_size": (int, float),
-    "concurrency": int,
-}
+"""What a key may take: the type of its value, and how messages call it."""
 MOST_REASKS: Final = 5
-_STORE_KEYS: Final[dict[str, type | tuple[type, ...]]] = {
-    "url": str,
-    "project": str,
-    "patience": (int, float),
-    "heartbeat": (int, float),
-    "include": list,
-}
 _TABLES: Final = ("judges", "workers", "targets", "embeddings", "prices", "limits", "store")
 
 
@@ -112,7 +77,7 @@ def _read(path: Path, data: bytes) -> Settings:
                 )
             if not isinstance(entry, dict):
                 raise place.error((table, name), f"`{table}.{name}` must be a table")
-            place.check_types(entry, _AGENT_KEYS, (table, name))
+            place.check_types(entry, "agent", (table, name))
             if "provider" not in entry and "command" not in entry:
                 raise place.error(
                     (table, name), f"`{table}.{name}` needs a `provider`", 'for example provider = "openai"'
@@ -130,12 +95,12 @@ def _read(path: Path, data: bytes) -> Settings:
     for name, entry in place.mapping(plain, "embeddings").items():
         if not isinstance(entry, dict):
             raise place.error(("embeddings", name), f"`embeddings.{name}` must be a table")
-        place.check_types(entry, _EMBEDDINGS_KEYS, ("embeddings", name))
+        place.check_types(entry, "embeddings", ("embeddings", name))
         for key in ("provider", "model"):
             if key not in entry:
                 hint = 'for example provider = "openai", model = "text-embedding-3-small"'
                 raise place.error(("embeddings", name), f"`embeddings.{name}` needs a `{key}`", hint)
-    place.check_types(place.mapping(plain, "limits"), _LIMIT_KEYS, ("limits",))
+    place.check_types(place.mapping(plain, "limits"), "limits", ("limits",))
     for name, number in plain.get("limits", {}).items():
         least = 1 if name == "concurrency" else 0
         # Neither is below any number, so they would be no limit at all.
@@ -156,7 +121,7 @@ def _read(path: Path, data: bytes) -> Settings:
 
 
 def _store(place: _Place, plain: JsonObject) -> StoreSettings:
-    place.check_types(plain, _STORE_KEYS, ("store",))
+    place.check_types(plain, "store", ("store",))
     if "url" in plain:
         try:
             address = store_address(str(plain["url"]))
@@ -213,27 +178,20 @@ class _Place:
                 hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(allowed)}"
                 raise self.error((*where, key), f"unknown {what} `{key}`", hint)
 
-    def check_types(
-        self, plain: Mapping[str, object], types: Mapping[str, type | tuple[type, ...]], where: tuple[str, ...]
-    ) -> None:
+    def check_types(self, plain: Mapping[str, object], kind: str, where: tuple[str, ...]) -> None:
+        """Whether a table has only keys of its kind, each with a value of its type."""
         name = ".".join(where)
-        self.check_keys(plain, tuple(types), f"key of `{name}`:", where)
+        self.check_keys(plain, tuple(_KEYS[kind]), f"key of `{name}`:", where)
         for key, value in plain.items():
-            expected = types[key]
-            if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
-                names = expected if isinstance(expected, tuple) else (expected,)
-                wanted = " or ".join(dict.fromkeys(_WORDS[kind] for kind in names))
+            types = [_TYPES[taken] for taken in _KEYS[kind][key].split()]
+            if not any(_is_of(value, one) for one, _ in types):
+                wanted = " or ".join(words for _, words in types)
                 raise self.error((*where, key), f"`{name}.{key}` is {value!r}, but must be {wanted}")
 
 
-_WORDS: Final[dict[type, str]] = {
-    str: "text",
-    int: "a number",
-    float: "a number",
-    dict: "a table",
-    list: "a list",
-    bool: "true or false",
-}
+def _is_of(value: object, kind: type | UnionType) -> bool:
+    """Whether a value has a type; true and false are no numbers."""
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 __all__ = ["Settings", "find_settings", "read_settings"]

@@ -138,7 +138,7 @@ def _schema_of(kinds: tuple[tuple[int, _Kind], ...]) -> Mapping[str, Any]:
     names = dict(zip(dict.fromkeys(kind for _, kind in kinds), "abcd", strict=False))
     answers = {str(number): {"$ref": f"#/$defs/{names[kind]}"} for number, kind in kinds}
     schema = _closed({"token": {"type": "string"}, "answers": _closed(answers)})
-    return {**schema, "$defs": {name: _answer_schema(kind) for kind, name in names.items()}}
+    return {**schema, "$defs": {name: _closed(_answer_properties(kind)) for kind, name in names.items()}}
 
 
 @lru_cache(maxsize=64)
@@ -151,10 +151,6 @@ def _listed(answer: dict[str, Any], count: int) -> dict[str, Any]:
     entry = _closed({"n": {"type": "integer"}, **answer})
     answers = {"type": "array", "items": entry, "minItems": count, "maxItems": count}
     return _closed({"token": {"type": "string"}, "answers": answers})
-
-
-def _answer_schema(kind: _Kind) -> dict[str, Any]:
-    return _closed(_answer_properties(kind))
 
 
 def _answer_properties(kind: _Kind) -> dict[str, Any]:

@@ -25,48 +25,30 @@ GROUP: Final = "honestone.reports"
 
 _Renderer: TypeAlias = Callable[..., str]
 
-_OURS: Final[
-    Mapping[tuple[str, str], str]
-] = {  # (document, format): module and function, which also takes a style as text
-    ("scorecard", "text"): "text:scorecard_text",
-    ("scorecard", "markdown"): "markdown:scorecard_markdown",
-    ("scorecard", "rulph"): "rulph:scorecard_rulph",
-    ("imported", "text"): "rulph:imported_text",
-    ("imported", "markdown"): "rulph:imported_markdown",
-    ("improvement", "rulph"): "rulph:improvement_rulph",
-    ("improvement", "text"): "improvement_text:improvement_text",
-    ("improvement", "markdown"): "markdown:improvement_markdown",
-    ("improvement", "html"): "improvement_html:improvement_html",
-    ("improvement", "junit"): "junit:improvement_junit",
-    ("report", "text"): "suite_text:suite_text",
-    ("report", "markdown"): "markdown:suite_markdown",
-    ("report", "junit"): "junit:suite_junit",
-    ("report", "csv"): "rows:suite_csv",
-    ("report", "jsonl"): "rows:suite_jsonl",
-    ("report", "html"): "suite_html:suite_html",
-    ("report", "inspect"): "inspect_log:suite_inspect",
-    ("table", "text"): "table_text:table_text",
-    ("table", "markdown"): "markdown:table_markdown",
-    ("table", "junit"): "junit:table_junit",
-    ("table", "csv"): "rows:table_csv",
-    ("table", "jsonl"): "rows:table_jsonl",
-    ("table", "html"): "suite_html:table_html",
-    ("comparison", "text"): "comparison_text:comparison_text",
-    ("comparison", "html"): "suite_html:comparison_html",
-    ("comparison", "markdown"): "markdown:comparison_markdown",
-    ("trend", "text"): "comparison_text:trend_text",
-    ("trend", "markdown"): "markdown:trend_markdown",
-    ("noise", "text"): "noise:noise_text",
-    ("noise", "markdown"): "noise:noise_markdown",
-    ("audit", "text"): "audit:audit_text",
-    ("audit", "markdown"): "audit:audit_markdown",
-    ("agreement", "text"): "agreement:agreement_text",
-    ("agreement", "markdown"): "agreement:agreement_markdown",
-    ("calibration", "text"): "calibration:calibration_text",
-    ("calibration", "markdown"): "calibration:calibration_markdown",
-    ("labels", "text"): "labels:labels_text",
-    ("pairwise", "text"): "pairwise:pairwise_text",
+_MODULES: Final = {
+    "text": "scorecard_text",
+    "improvement_text": "improvement_text",
+    "improvement_html": "improvement_html",
+    "suite_text": "suite_text",
+    "suite_html": "suite_html table_html comparison_html",
+    "table_text": "table_text",
+    "comparison_text": "comparison_text trend_text",
+    "markdown": "scorecard_markdown improvement_markdown suite_markdown table_markdown comparison_markdown trend_markdown",
+    "junit": "improvement_junit suite_junit table_junit",
+    "rows": "suite_csv suite_jsonl table_csv table_jsonl",
+    "inspect_log": "suite_inspect",
+    "rulph": "scorecard_rulph improvement_rulph imported_text imported_markdown",
+    **{name: f"{name}_text {name}_markdown" for name in ("noise", "audit", "agreement", "calibration")},
+    **{name: f"{name}_text" for name in ("labels", "pairwise")},
 }
+"""The functions of each module of this package: DOCUMENT_FORMAT, which as text also takes a style."""
+
+_OURS: Final[Mapping[tuple[str, str], tuple[str, str]]] = {
+    (name.partition("_")[0].replace("suite", "report"), name.partition("_")[2]): (module, name)
+    for module, names in _MODULES.items()
+    for name in names.split()
+}
+"""(document, format): module and function."""
 
 
 def kind_of(document: Mapping[str, Any]) -> str:
@@ -81,7 +63,7 @@ def draw(document: Mapping[str, Any] | msgspec.Struct, form: str, style: Style) 
     if (kind, form) not in _OURS:
         return other_format(form)(msgspec.to_builtins(document))
     known = document if is_typed else msgspec.convert(document, document_class(kind))
-    module, _, name = _OURS[kind, form].partition(":")
+    module, name = _OURS[kind, form]
     renderer: _Renderer = vars(importlib.import_module(f"honestone.report.{module}"))[name]
     return renderer(known, style) if form == "text" else renderer(known)
 

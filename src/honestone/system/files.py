@@ -21,21 +21,7 @@ MAX_BYTES = 10_000_000
 """An artifact larger than this is refused unless `--max-size` allows it."""
 
 NEVER_PART = frozenset(
-    {
-        ".git",
-        ".hg",
-        ".svn",
-        ".honestone",
-        "__pycache__",
-        "node_modules",
-        ".venv",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".hypothesis",
-        ".tox",
-        ".DS_Store",
-    }
+    ".git .hg .svn .honestone __pycache__ node_modules .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .tox .DS_Store".split()
 )
 """Names that are never part of a folder artifact: version control, caches, our own store."""
 

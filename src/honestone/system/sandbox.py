@@ -45,17 +45,12 @@ _PROC: Final = tuple(
 _ALONE: Final = (
     *("--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev"),
     # Root's user id may write there without any capability.
+    *("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"),
     *(
-        "--proc",
-        "/proc",
-        "--ro-bind",
-        "/proc/sys",
-        "/proc/sys",
-        "--ro-bind-try",
-        "/proc/sysrq-trigger",
-        "/proc/sysrq-trigger",
+        word
+        for name in ("sysrq-trigger", "bus", "fs", "irq")
+        for word in ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
     ),
-    *(word for name in ("bus", "fs", "irq") for word in ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")),
 )
 _NO_USER_NAMESPACES: Final = ("--unshare-user", "--disable-userns")
 _NO_NEW_ONE: Final = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x10000000) == 0)"
