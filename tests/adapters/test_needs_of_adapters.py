@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,13 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AdapterContext:
 def test_needs_are_names(name: str, context: AdapterContext) -> None:
     """Of a judge that is installed and of one that is not."""
     assert needs_of(make_judge(name, context)) == NEEDS[name]
+
+
+def test_a_variable_that_is_made_for_each_call_is_not_needed(context: AdapterContext) -> None:
+    """TRACEPARENT comes from telemetry, or is not there."""
+    traced = replace(context, pass_env=("TRACEPARENT", "TOKEN"))
+    for found in (make_judge("script:./judge.sh", traced), make_target("python:json:dumps", traced)):
+        assert needs_of(found) == MachineNeeds(variables=("TOKEN",))
 
 
 def test_a_target_has_needs(context: AdapterContext) -> None:

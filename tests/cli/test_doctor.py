@@ -40,6 +40,21 @@ def test_doctor_lists_judges_of_the_settings_and_shows_no_key(desk: Desk) -> Non
     assert desk.holds_anywhere(b"sk-secret-1") == []
 
 
+def test_doctor_says_what_a_command_of_the_settings_needs(desk: Desk) -> None:
+    """Its program and its key, with what to do; ready once both are there."""
+    table = '[judges.mine]\nprovider = "cli"\ncommand = ["mytool", "--print"]\napi_key_env = "MY_KEY"\n'
+    desk.file("honestone.toml", table)
+    assert desk.run("trust").code == 0
+    said = desk.run("doctor").out
+    assert "the program mytool is not installed; MY_KEY is not set" in said
+    assert "get it: install mytool and export MY_KEY=..." in said
+    tool = desk.file("bin/mytool", "#!/bin/sh\n")
+    tool.chmod(0o755)
+    path = f"{tool.parent}:{desk.env['PATH']}"
+    said = desk.run("doctor", env={"PATH": path, "MY_KEY": "sk-secret-1"}).out
+    assert "a command of your settings" in said and "sk-secret-1" not in said
+
+
 def test_doctor_refuses_settings_with_a_typo(desk: Desk) -> None:
     """A misspelt table is told with file, line and the near match."""
     desk.file("honestone.toml", "\n[judgse.mine]\nprovider = 'openai'\n")

@@ -159,3 +159,12 @@ def test_the_coordinator_says_that_no_one_is_left(project: Site) -> None:
     assert judge.calls == 0
     finished(project, ordered, TOKEN="t")
     assert judge.calls == 2
+
+
+def test_a_variable_that_only_a_check_is_given_is_needed(project: Site) -> None:
+    """`--pass-env` names it; no judge is asked, and the target is a server."""
+    project.desk.file("suite.yaml", 'suite: 1\ncases:\n  - {id: a, input: x, checks: [{command: test -n "$TOKEN"}]}\n')
+    ordered = project.order("--target", "http://127.0.0.1:9/", "--pass-env", "TOKEN")
+    project.until_ordered(ordered)
+    said = project.refused()
+    assert "a check cannot work here: TOKEN is not set; export TOKEN=..., then start the runner again" in said

@@ -378,7 +378,12 @@ tests:
         ("cost", 0.1),
         ("tokens", {"total": 100}),
     ]
-    assert {c.id for c in found["both"].children} == {"max_tokens", "max_duration_ms", "max_tool_calls", "max_llm_calls"}
+    assert {c.id for c in found["both"].children} == {
+        "max_tokens",
+        "max_duration_ms",
+        "max_tool_calls",
+        "max_llm_calls",
+    }
     assert [(c.id, c.items[0].check.value) for c in found["counts"].children if c.items[0].check] == [
         ("search", {"search": {"min": 2}}),
         ("save", {"save": {"min": 1}}),

@@ -10,9 +10,11 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
 from honestone.adapters.keys import is_trusted, leaves
+from honestone.adapters.machine import ThisMachine
 from honestone.adapters.registry import CLIS, DEFAULT_MODELS, JUDGES, TARGETS, WORKERS, always_there
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError
+from honestone.core.needs import KeyNeed, MachineNeeds
 
 if TYPE_CHECKING:
     from honestone.formats.settings import Settings
@@ -141,8 +143,21 @@ def _named(name: str, entry: Mapping[str, object], trusted: bool) -> Readiness:
     if provider in CLIS:
         return _cli(name, provider=provider, command=_text(entry, "command"), api_key_env=key)
     if provider == "cli":
-        return Readiness(name=name, ready=True, found="a command of your settings")
+        return _described(name, _text(entry, "command"), key)
     return _api(name, provider=provider, base_url=_text(entry, "base_url"), api_key_env=key)
+
+
+def _described(name: str, command: str | None, key: str | None) -> Readiness:
+    """A CLI that the settings describe, by what it needs."""
+    programs = tuple(command.split()[:1]) if command else ()
+    needs = MachineNeeds(programs=programs, keys=(KeyNeed(variables=(key,)),) if key else ())
+    missing = needs.missing(ThisMachine())
+    return Readiness(
+        name=name,
+        ready=not missing,
+        found="; ".join(one.what for one in missing) or "a command of your settings",
+        hint=" and ".join(one.remedy for one in missing) or None,
+    )
 
 
 def _text(entry: Mapping[str, object], name: str) -> str | None:

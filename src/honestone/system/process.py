@@ -136,6 +136,11 @@ def base_environment(extra: Mapping[str, str] | None = None, pass_names: Iterabl
     return env
 
 
+def needs_of_variables(pass_names: Iterable[str]) -> MachineNeeds:
+    """What programs that are given these variables need. TRACEPARENT is made for each call."""
+    return MachineNeeds(variables=tuple(name for name in pass_names if name != "TRACEPARENT"))
+
+
 @cache
 def _is_harmless(name: str) -> bool:
     return (name in _PASSED_ON or name.startswith("LC_")) and not looks_secret(name)
@@ -588,7 +593,7 @@ class Program:
         """A program with a relative path comes with the suite's files."""
         name = self.argv[0]
         is_theirs = "/" not in name or name.startswith(("/", "~"))
-        return MachineNeeds(variables=tuple(self.pass_env), programs=(name,) if is_theirs else ())
+        return MachineNeeds(programs=(name,) if is_theirs else ()) | needs_of_variables(self.pass_env)
 
     async def reply(self, stdin: str) -> Ended:
         """As a judge or a model. Raises CallFailed when it cannot start, takes too long or floods its output."""

@@ -114,7 +114,8 @@ def test_what_was_measured_comes_before_what_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "written", [{"tool-calls": ["a"]}, {"not-tool-calls": ["a"]}, {"cost": 1}, {"skill-loaded": True}, {"model-calls": 9}]
+    "written",
+    [{"tool-calls": ["a"]}, {"not-tool-calls": ["a"]}, {"cost": 1}, {"skill-loaded": True}, {"model-calls": 9}],
 )
 @pytest.mark.parametrize("output", [None, Output(text="x"), Output(text="x", trace=Trace())])
 def test_an_unknown_run_is_neither_met_nor_unmet(written: dict[str, Any], output: Output | None) -> None:

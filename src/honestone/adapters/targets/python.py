@@ -24,7 +24,6 @@ from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, Misread, pars
 from honestone.adapters.targets.working_directory import room_for
 from honestone.core.checks import visible
 from honestone.core.errors import UsageError
-from honestone.core.needs import MachineNeeds
 from honestone.core.suite.case import Case
 from honestone.ports import Output, Task
 from honestone.system import process
@@ -53,7 +52,7 @@ class PythonTarget:
         self._pass_env = tuple(pass_env)
         self._idle: list[WarmProgram] = []
         self.identity = {"kind": "python", "function": function, **self._files()}
-        self.needs = MachineNeeds(variables=self._pass_env)
+        self.needs = process.needs_of_variables(self._pass_env)
 
     def _files(self) -> dict[str, Any]:
         """The digest of the module's own file, where it is one of ours to find."""

@@ -36,6 +36,7 @@ from honestone.ports import Judge, Observer, Queue, Store, Target, needs_of
 from honestone.system.bundles import collect
 from honestone.system.code_digest import code_digest
 from honestone.system.drawing import count
+from honestone.system.process import needs_of_variables
 
 POLL: Final = 0.5
 """Seconds between two looks at the record of a run."""
@@ -134,6 +135,8 @@ def _needs(plan: SuitePlan) -> Iterator[tuple[str, MachineNeeds]]:
     yield from ((f"the judge `{seat.id}`", needs_of(seat.judge)) for seat in plan.seats)
     yield f"the target `{plan.target_name}`", needs_of(plan.target)
     yield "the embeddings model", needs_of(plan.checker.embedder)
+    if any("sandbox" in one for one in plan.check_identities):
+        yield "a check", needs_of_variables(plan.judging.pass_env)
 
 
 def _places(plan: SuitePlan, root: Path) -> Iterator[Path]:

@@ -20,18 +20,18 @@ create index cases_by_id on honestone.cases (run, md5(id));
 alter table honestone.events add column once bytea;
 create unique index events_once on honestone.events (run, once) where once is not null;
 
--- For autoscalers: the jobs that wait and those in hand. The tables of the queue are made later, or never.
-create function honestone.jobs_in(wanted text) returns bigint language plpgsql stable as $$
+-- For autoscalers: the cases that wait and those in hand, of runs that runners may take cases of. The tables of the queue are made
+-- later, or never. It reads with the rights of the owner, so that whoever asks the view needs no right on the tables.
+create function honestone.jobs_in(wanted text) returns bigint language plpgsql stable security definer set search_path = pg_catalog as $$
 declare
-    jobs regclass := coalesce(
-        to_regclass('honestone.procrastinate_jobs'), to_regclass('public.procrastinate_jobs'), to_regclass('procrastinate_jobs')
-    );
     found bigint;
 begin
-    if jobs is null then
+    if to_regclass('honestone.procrastinate_jobs') is null or to_regclass('honestone.orders') is null then
         return 0;
     end if;
-    execute format('select count(*) from %s where status::text = $1', jobs) into found using wanted;
+    execute 'select count(*) from honestone.procrastinate_jobs jobs
+        join honestone.orders on orders.run = jobs.queue_name join honestone.runs on runs.id = orders.run
+        where jobs.status::text = $1 and not orders.is_paused and runs.finished is null' into found using wanted;
     return found;
 end
 $$;
