@@ -301,7 +301,7 @@ SHOWN = """
 adapters adapters.registry adapters.stores adapters.stores.place adapters.stores.rows adapters.stores.sqlite adapters.stores.unfinished app app.history
 app.known_noise app.records app.workspace cli cli.main cli.options cli.runs cli.suites cli.suites.options cli.terminal
 core core.artifact core.ballot core.checks core.contract core.errors core.events core.field_accuracy core.images
-core.json_value core.labels core.loop core.loop.named core.loop.proposal core.needs core.numbers core.packing core.reading
+core.json_value core.judge_spends core.labels core.loop core.loop.named core.loop.proposal core.needs core.numbers core.packing core.reading
 core.reading.evidence core.request core.rubric core.scorecard core.spend core.statistics core.statistics.noise core.store_address core.suite
 core.suite.case core.suite.trace core.suite.trace_checks core.tables engine engine.place formats formats.added_checks formats.marked
 formats.nodes formats.project formats.settings formats.toml_nodes ports report report.documents report.documents.noise

@@ -77,6 +77,11 @@ class CallFailed(Exception):
         self.retry_after = retry_after
         self.hint = hint
 
+    @property
+    def kind(self) -> str:
+        """`missing`, `retryable` or `call_failed`, as telemetry names it."""
+        return "missing" if self.missing else "retryable" if self.retryable else "call_failed"
+
 
 # ---------------------------------------------------------------------------------------------------------- models
 

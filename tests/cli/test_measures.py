@@ -26,6 +26,7 @@ class Embedding:
     asked: list[str] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     answer: Any = None
+    status: int = 200
 
 
 @contextmanager
@@ -43,7 +44,7 @@ def embedding() -> Iterator[Embedding]:
             if "embedContent" in self.path:
                 said = {"embedding": {"values": vectors[0]}}
             body = json.dumps(said if state.answer is None else state.answer).encode()
-            self.send_response(200)
+            self.send_response(state.status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

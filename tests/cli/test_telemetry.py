@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from .test_measures import embedding
+
 JUDGE = """
 import json, os, re, sys
 prompt = sys.stdin.read()
@@ -73,6 +75,10 @@ def evaluate(folder: Path, *more: str, **variables: str) -> subprocess.Completed
     (folder / "t.md").write_text("hello")
     (folder / "judge.py").write_text(JUDGE)
     words = ["eval", "t.md", "--rubric", "r.yaml", "--judge", "cmd:python3 judge.py", "--fresh", *more]
+    return in_folder(folder, words, **variables)
+
+
+def in_folder(folder: Path, words: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "TRACE"))}
     return subprocess.run(
         [sys.executable, "-m", "honestone", *words],
@@ -240,3 +246,49 @@ def test_a_loop_sends_its_rounds_its_worker_and_its_scores(tmp_path: Path) -> No
         for event in span.events
     ]
     assert scores == [0.0, 0.0, 100.0, 100.0]
+
+
+GRADED = """
+rubric: 1
+criteria:
+  - {id: graded, requirement: The program likes it, check: {grader: python3 grade.py}}
+  - {id: broken, requirement: The program answers, check: {grader: python3 broken.py}}
+  - {id: alike, requirement: It is like the reference, check: {similar: the sea, min_score: 0.5}}
+  - {id: plain, requirement: It says lake, check: {contains: lake}}
+"""
+
+
+@pytest.mark.parametrize("status", [200, 503])
+def test_checks_that_ask_a_model_or_run_a_program_are_spans(tmp_path: Path, status: int) -> None:
+    """A span `embeddings MODEL` for each vector that was asked for, `check` for each program; none for a check of a text."""
+    needs_sdk()
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+    with embedding() as vectors, collecting() as collector:
+        vectors.status = status
+        (tmp_path / "r.yaml").write_text(GRADED)
+        (tmp_path / "t.md").write_text("a lake")
+        (tmp_path / "grade.py").write_text("import json; print(json.dumps({'score': 1}))")
+        (tmp_path / "broken.py").write_text("print('SECRET')")
+        settings = f'[embeddings.local]\nprovider = "compatible"\nbase_url = "{vectors.url}"\nmodel = "stand-in"\n'
+        (tmp_path / "honestone.toml").write_text(settings)
+        words = ["eval", "t.md", "--rubric", "r.yaml", "--embeddings", "local"]
+        done = in_folder(tmp_path, words, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=f"{collector.url}/v1/traces")
+        bodies = [ExportTraceServiceRequest.FromString(body) for _, body in collector.bodies]
+    assert done.returncode == 3, done.stderr
+    spans = [one for body in bodies for scope in body.resource_spans[0].scope_spans for one in scope.spans]
+    (artifact,) = [one for one in spans if one.name == "artifact"]
+    asked = [attributes_of(one) for one in spans if one.name == "embeddings stand-in"]
+    assert len(asked) == (2 if status == 200 else len(vectors.asked))
+    assert {one["gen_ai.operation.name"] for one in asked} == {"embeddings"}
+    assert {one["honestone.call.role"] for one in asked} == {"check"}
+    assert {one.get("error.type") for one in asked} == {None if status == 200 else "retryable"}
+    programs = [attributes_of(one) for one in spans if one.name == "check"]
+    assert sorted(str(one.get("error.type")) for one in programs) == ["None", "no_answer"]
+    assert {one["honestone.call.name"] for one in programs} == {"grader"}
+    assert {one.parent_span_id for one in spans if one.name.startswith(("check", "embeddings"))} == {artifact.span_id}
+    assert not any(b"SECRET" in body for _, body in collector.bodies)
+
+
+def attributes_of(span) -> dict[str, str]:  # type: ignore[no-untyped-def]
+    return {one.key: one.value.string_value for one in span.attributes}

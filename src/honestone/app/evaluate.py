@@ -35,7 +35,7 @@ from honestone.ports import Function, Observer, Store, Target
 from honestone.report.case_text import unmet_lines
 from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import KnownNoiseDoc, ScorecardDoc
-from honestone.report.scorecard import Facts, SharedParts, scorecard_document, usage_document
+from honestone.report.scorecard import Facts, SharedParts, judge_costs, scorecard_document, usage_document
 from honestone.system.files import Loaded, printable
 from honestone.system.judging_files import JudgingFiles, files_named, names_commands
 
@@ -189,6 +189,7 @@ class _Writer:
             rubric=self.plan.name,
             output=UNSET if judgement.output is None else judgement.output,
             packed=judgement.packed,
+            costs=judge_costs([judgement.event()]),
         )
         document = scorecard_document(self.plan.scorer, judgement.ballots, facts, self.shared)
         return document if self.noise is None else replace(document, noise=self.noise)

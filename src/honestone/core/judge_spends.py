@@ -12,14 +12,28 @@ from honestone.core.spend import Spend
 def judge_spends(log: Iterable[Event]) -> dict[str, Spend] | None:
     """What was spent on each judge, by its id, targets and workers left out. None where the record does not tell several judges
     apart: that of an older version, and that of splits of a suite, which are runs of their own."""
-    found: dict[str, Spend] = {}
+    spends = JudgeSpends()
     for event in log:
-        parts = _parts(event)
-        if parts is None:
+        if not spends.add(event):
             return None
+    return spends.found
+
+
+class JudgeSpends:
+    """What `judge_spends` finds, event by event. `found` is None from the first event on that does not tell judges apart."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Spend] | None = {}
+
+    def add(self, event: Event) -> bool:
+        """Whether all that was spent so far is known by judge."""
+        parts = _parts(event) if self.found is not None else None
+        if self.found is None or parts is None:
+            self.found = None
+            return False
         for judge, spend in parts.items():
-            found.setdefault(judge, Spend()).join(spend)
-    return found
+            self.found.setdefault(judge, Spend()).join(spend)
+        return True
 
 
 def _parts(event: Event) -> Mapping[str, Spend] | None:

@@ -14,6 +14,7 @@ from honestone.core.scorecard import Scorer
 from honestone.core.spend import Usage
 
 CallRole: TypeAlias = Literal["judge", "worker", "target", "check"]
+CallOperation: TypeAlias = Literal["chat", "embeddings"]
 PartKind: TypeAlias = Literal["artifact", "attempt", "round"]
 
 
@@ -36,12 +37,13 @@ class TracedPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedCall:
-    """One call of something outside. `name` and `identity` are those of the judge, worker or target; `text` is what it is asked,
-    made only where texts are captured."""
+    """One call of something outside. `name` and `identity` are those of the judge, worker or target, and the kind of a check;
+    `operation` is what a model is asked for; `text` is what it is asked, made only where texts are captured."""
 
     role: CallRole
     name: str
     identity: Mapping[str, object]
+    operation: CallOperation = "chat"
     text: Callable[[], str] = str
 
 

@@ -29,7 +29,7 @@ async def _asked(name: str, judge: Judge, request: Request, question: Question) 
         try:
             reply = await judge.ask(request, question)
         except CallFailed as failed:
-            span.failed(_kind(failed), failed.reason)
+            span.failed(failed.kind, failed.reason)
             raise
         model = reply.detail.get("model")
         answer = CallAnswer(usage=reply.usage, model=None if model is None else str(model), text=lambda: reply.text)
@@ -77,9 +77,3 @@ def tell_scores(span: Span, scorer: Scorer | None, ballots: Sequence[Ballot]) ->
         from honestone.core.telemetry import traced_scores
 
         span.scored(traced_scores(scorer, ballots))
-
-
-def _kind(failed: CallFailed) -> str:
-    if failed.missing:
-        return "missing"
-    return "retryable" if failed.retryable else "call_failed"

@@ -53,7 +53,15 @@ from honestone.report.documents.scorecard import (
     UsageDoc,
     worst_states,
 )
-from honestone.report.scorecard import Facts, judge_states, points_of, scorecard_document, span_of, usage_document
+from honestone.report.scorecard import (
+    Facts,
+    judge_costs,
+    judge_states,
+    points_of,
+    scorecard_document,
+    span_of,
+    usage_document,
+)
 from honestone.system.drawing import line
 
 if TYPE_CHECKING:
@@ -86,6 +94,7 @@ def improvement_document(
             usage=usage_document(_spend_on(log, version)),
             text=text_of(version),
             rubric=rubric,
+            costs=judge_costs(_looks(log, version)),
         )
         return scorecard_document(state.scorer, _panel(state, version), facts)
 

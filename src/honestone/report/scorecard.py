@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from honestone.core.ballot import CHECK, Answer, Ballot, Mark
-from honestone.core.events import ArtifactJudged, EvaluationStarted
+from honestone.core.events import ArtifactJudged, EvaluationStarted, Event
+from honestone.core.judge_spends import judge_spends
 from honestone.core.numbers import to_points
 from honestone.core.reading.evidence import Found, find_quote, is_quote
 from honestone.core.rubric import Key, as_written
@@ -34,7 +36,8 @@ from honestone.report.documents.scorecard import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a scorecard document says besides the scores. Quotes are looked up in `text`, where it is at hand."""
+    """What a scorecard document says besides the scores. Quotes are looked up in `text`, where it is at hand; `costs` are of each
+    judge, as far as they are known."""
 
     path: str
     digest: str
@@ -47,6 +50,7 @@ class Facts:
     rubric: str | None = None
     output: str | UnsetType | None = UNSET
     packed: Mapping[str, Any] | None = None
+    costs: Mapping[str, UsageDoc] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +115,9 @@ def scorecard_document(
         low_confidence=scored.low_confidence,
         self_evaluated=any(ballot.kind == "self" and bool(ballot.marks) for ballot in ballots),
         criteria=_with_notes(criteria, ballots),
-        judges=[replace(judge, asked=asked.get(judge.id, UNSET)) for judge in judge_states(ballots)]
-        if asked
-        else judge_states(ballots),
+        judges=[
+            replace(one, asked=asked[one.id]) if one.id in asked else one for one in judge_states(ballots, facts.costs)
+        ],
         flags=flags,
         sandbox=_sandbox(ballots),
         evidence_found=quotes.share,
@@ -152,7 +156,12 @@ def _sandbox(ballots: Iterable[Ballot]) -> str | None:
     return next((ballot.sandbox for ballot in ballots if ballot.sandbox), None)
 
 
-def judge_states(ballots: Iterable[Ballot]) -> list[JudgeDoc]:
+def judge_costs(log: Iterable[Event]) -> Mapping[str, UsageDoc]:
+    """What each judge cost; empty where that is not known."""
+    return {judge: usage_document(spend) for judge, spend in (judge_spends(log) or {}).items()}
+
+
+def judge_states(ballots: Iterable[Ballot], costs: Mapping[str, UsageDoc] = MappingProxyType({})) -> list[JudgeDoc]:
     """Who took part; checks are not a judge."""
     return [
         JudgeDoc(
@@ -162,6 +171,7 @@ def judge_states(ballots: Iterable[Ballot]) -> list[JudgeDoc]:
             problems=list(ballot.problems) or UNSET,
             repairs=list(ballot.repairs) or UNSET,
             hint=ballot.hint or UNSET,
+            usage=costs.get(ballot.judge, UNSET),
         )
         for ballot in ballots
         if ballot.judge != CHECK
@@ -397,5 +407,6 @@ def judged_document(
         rubric=started.rubric_path,
         output=UNSET if judged.output is None else judged.output,
         packed=judged.packed,
+        costs=judge_costs([judged]),
     )
     return scorecard_document(scorer, judged.ballots, facts)

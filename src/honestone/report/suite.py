@@ -123,6 +123,7 @@ def _with_words(log: CaseLog | None) -> Iterator[Callable[[CaseRecord], CaseReco
 def _head(record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc], log: CaseLog | None) -> SuiteReportDoc:
     started, rates, verdict = record.started, record.rates, record.own_verdict
     has_bar = record.compared is None or started.min_given
+    costs = {id: usage_document(spend) for id, spend in (record.judge_spends.found or {}).items()}
     document = SuiteReportDoc(
         title=started.suite.title,
         suite=SuiteNameDoc(path=started.suite.path, title=started.suite.title, dialect=started.suite.dialect),
@@ -137,7 +138,7 @@ def _head(record: SuiteRecord, noise: Mapping[str, KnownNoiseDoc], log: CaseLog 
         mean_score_interval=None if rates.scores is None else span_of(*rates.scores),
         counts={str(status): count for status, count in rates.counts.items()},
         unstable=[id for id, one in record.cases.items() if one.result.is_unstable],
-        judges=panel_states(record.ballots()),
+        judges=[replace(one, usage=costs.get(one.id, UNSET)) for one in panel_states(record.ballots())],
         flags=suite_flags(record),
         notes=list(started.notes),
         contract=started.contract_id,

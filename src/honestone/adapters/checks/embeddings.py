@@ -13,7 +13,8 @@ from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.likeness import cosine
 from honestone.core.rubric import Check
-from honestone.ports import CallFailed, Embedder, Finding
+from honestone.ports import CallFailed, Embedder, Finding, Usage
+from honestone.system.telemetry import is_traced, span_of
 
 
 def identity(check: Check, setting: Setting) -> Mapping[str, Any]:
@@ -49,7 +50,7 @@ async def _vector(embedder: Embedder, text: str, subject: Subject) -> list[float
     """Asked for once: what is on record for the same text and model is used again."""
 
     async def call() -> Mapping[str, Any]:
-        vector, usage = await embedder.embed(text)
+        vector, usage = await (_traced(embedder, text) if is_traced() else embedder.embed(text))
         return {"vector": vector, "input_tokens": usage.input_tokens}
 
     if subject.once is None:
@@ -57,6 +58,21 @@ async def _vector(embedder: Embedder, text: str, subject: Subject) -> list[float
     key = digest_json({"embedding": text, "by": dict(embedder.identity)})
     kept: Mapping[str, Any] = await subject.once(key, "embeddings", call)
     return [float(number) for number in kept["vector"]]
+
+
+async def _traced(embedder: Embedder, text: str) -> tuple[list[float], Usage]:
+    from honestone.core.telemetry import CallAnswer, TracedCall
+
+    identity = embedder.identity
+    call = TracedCall(role="check", name="similar", identity=identity, operation="embeddings", text=lambda: text)
+    with span_of(call) as span:
+        try:
+            vector, usage = await embedder.embed(text)
+        except CallFailed as failed:
+            span.failed(failed.kind, failed.reason)
+            raise
+        span.answered(CallAnswer(usage=usage))
+        return vector, usage
 
 
 def _embedder(check: Check, setting: Setting) -> Embedder:

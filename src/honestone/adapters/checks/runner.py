@@ -14,6 +14,7 @@ from honestone.core.artifact import Version
 from honestone.core.checks import KINDS, TextCheck, Told, compile_text_check, is_text_check, is_transformed
 from honestone.core.rubric import Check
 from honestone.ports import Embedder, Finding, Once, Output
+from honestone.system.telemetry import is_traced, span_of
 
 
 class Answers(Protocol):
@@ -150,7 +151,24 @@ _OF_TEXT: Final = frozenset({"path", "in", "transform"})
 """Options by which a check of a text looks at something else."""
 
 
+_PROGRAMS: Final = frozenset({"code", "scripts"})
+"""The families whose checks run a program of the rubric's author."""
+
+
 async def _find(check: Check, subject: Subject) -> Finding:
+    if KINDS[check.kind].family not in _PROGRAMS or not is_traced():
+        return await _found(check, subject)
+    from honestone.core.telemetry import CallAnswer, TracedCall
+
+    with span_of(TracedCall(role="check", name=check.kind, identity={})) as span:
+        finding = await _found(check, subject)
+        span.answered(CallAnswer(text=lambda: finding.note or ""))
+        if finding.met is None:
+            span.failed("no_answer", finding.note or "")
+        return finding
+
+
+async def _found(check: Check, subject: Subject) -> Finding:
     family = cast(Answers, _family(check))
     if not is_transformed(check):
         return await family.find(check, subject)

@@ -37,6 +37,7 @@ from honestone.core.telemetry import (
     Activity,
     CallAnswer,
     CalledThing,
+    CallOperation,
     TracedCall,
     TracedPart,
     TracedRun,
@@ -294,7 +295,8 @@ class OtelSpan:
         found: _Attributes = {name: value for name, value in known.items() if value is not None}
         if self._telemetry.captures and isinstance(self._activity, TracedCall):
             found["gen_ai.input.messages"] = _message("user", self._activity.text())
-            found["gen_ai.output.messages"] = _message("assistant", answer.text())
+            if self._activity.operation == "chat":
+                found["gen_ai.output.messages"] = _message("assistant", answer.text())
         return found
 
     def _measure_call(self, call: TracedCall, took: float) -> None:
@@ -304,7 +306,7 @@ class OtelSpan:
         telemetry.count("honestone.calls", 1, role)
         if self._error is not None:
             telemetry.count("honestone.call.failures", 1, {**role, **error})
-        model = _of_model(self._thing)
+        model = _of_model(self._thing, call.operation)
         if model:
             telemetry.measure("gen_ai.client.operation.duration", took, {**model, **error})
         if self._answer is None:
@@ -329,7 +331,7 @@ def _named(activity: Activity) -> tuple[str, trace.SpanKind, _Attributes]:
             return activity.kind, internal, {"honestone.part.name": activity.name, **number}
         case TracedCall():
             thing = called_thing(activity.identity)
-            model = _of_model(thing)
+            model = _of_model(thing, activity.operation)
             who: _Attributes = {
                 "honestone.call.role": activity.role,
                 "honestone.call.name": safe_name(activity.name, thing),
@@ -341,13 +343,13 @@ def _named(activity: Activity) -> tuple[str, trace.SpanKind, _Attributes]:
             return name, trace.SpanKind.CLIENT, {**who, **model}
 
 
-def _of_model(thing: CalledThing) -> _Attributes:
+def _of_model(thing: CalledThing, operation: CallOperation) -> _Attributes:
     """What the conventions say of a call of a model or an agent; nothing for a program."""
     if thing.provider is None and thing.agent is None:
         return {}
     provider = thing.provider or thing.agent or ""
     known: dict[str, str | int | None] = {
-        "gen_ai.operation.name": "chat" if thing.agent is None else "invoke_agent",
+        "gen_ai.operation.name": operation if thing.agent is None else "invoke_agent",
         "gen_ai.provider.name": PROVIDERS.get(provider, provider),
         "gen_ai.agent.name": thing.agent,
         "gen_ai.request.model": thing.model,

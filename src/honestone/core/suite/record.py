@@ -25,6 +25,7 @@ from honestone.core.events import (
     SuiteStarted,
 )
 from honestone.core.json_value import JsonObject
+from honestone.core.judge_spends import JudgeSpends
 from honestone.core.numbers import to_points
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import ItemLine, Rule, Scorer, Verdict
@@ -211,12 +212,14 @@ class SuiteRecord:
         self.compared: JsonObject | None = None
         self.seconds = 0.0
         self.spend = Spend()
+        self.judge_spends = JudgeSpends()
 
     def add(self, event: Event) -> None:
         match event:
             case OutputProduced() | AttemptJudged():
                 self.cases[event.case].add(event)
                 self.spend.join(event.spend)
+                self.judge_spends.add(event)
             case CasePassedBy():
                 self.cases[event.case].add(event)
             case DuplicateWork():

@@ -219,6 +219,7 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
     `asked`: how often it was asked this question, where it was more than once
     `problems`, `repairs`: what was wrong in its replies, and what was repaired; absent where there is nothing
     `hint`: what to do about its reason; absent where that is not known
+    `usage`: calls, recorded replies, tokens and money of this judge; absent where the record does not tell judges apart
     """
 
     id: str
@@ -228,6 +229,7 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
     repairs: list[str] | UnsetType = UNSET
     asked: AskedDoc | UnsetType = UNSET
     hint: str | UnsetType = UNSET
+    usage: UsageDoc | UnsetType = UNSET
 
     @property
     def is_absent(self) -> bool:

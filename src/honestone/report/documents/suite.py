@@ -416,7 +416,7 @@ class TriggeringDoc(Struct, frozen=True, kw_only=True):
 class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     """One run of a suite.
 
-    `revision`: which fields there may be: 2 added `input` and `output` to the cases of `comparison`, `outputs`, `turned`, and `cached_outputs` of `usage`; 3 added `scores` to attempts; 4 added `with_skills`, and `model_calls` to traces
+    `revision`: which fields there may be: 2 added `input` and `output` to the cases of `comparison`, `outputs`, `turned`, and `cached_outputs` of `usage`; 3 added `scores` to attempts; 4 added `with_skills`, `model_calls` to traces, and `usage` to judges
     `suite`: `path`, `title`, and the `dialect` it was read as (`honestone`, `promptfoo`, `agentv-4`, ...)
     `artifact`, `target`: what was evaluated, `null` where the target alone answers; what made the outputs, as it was named
     `verdict`, `reasons`: of the run; with a baseline the comparison's, and both where `--min-pass-rate` was given. Of a skill also `error` (exit 3): the suite is broken, or open tasks could tip it
