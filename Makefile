@@ -6,7 +6,7 @@ RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo dist test attack test-deep test-all test-clis test-cluster test-pages lint format docs pictures bench bench-api bench-cluster bench-compare bench-improve bench-panel bench-python bench-suites oracles site site-serve acceptance acceptance-slow clean test-exports
+.PHONY: help setup demo dist test attack test-deep test-all test-clis test-cluster test-pages lint format docs pictures bench bench-api bench-cluster bench-compare bench-improve bench-panel bench-python bench-suites oracles site site-publish site-serve acceptance acceptance-slow clean test-exports
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -107,8 +107,11 @@ docs: $(READY) ## write the generated pages again
 
 site: .docs/ready ## the documentation as a site, in build/site; every link and the search are checked
 	$(PYTHON) tools/docs_site.py prepare
-	.docs/bin/zensical build --clean --strict
+	HONESTONE_SITE_VERSION="honestone $$(sed -n 's/^__version__ = "\(.*\)"/\1/p' src/honestone/__init__.py)" .docs/bin/zensical build --clean --strict
 	.docs/bin/python tools/docs_site.py check
+
+site-publish: site ## the site into the folder TO, next to the versions that are there
+	.docs/bin/python tools/docs_site.py publish $(or $(TO),$(error name a folder: make site-publish TO=...))
 
 site-serve: .docs/ready ## the site on this machine
 	$(PYTHON) tools/docs_site.py prepare

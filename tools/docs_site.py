@@ -2,6 +2,7 @@
 
     python tools/docs_site.py prepare    writes build/docs, from docs and the files of the repository's root
     python tools/docs_site.py check      follows every link of build/site, and searches it as a reader does
+    python tools/docs_site.py publish FOLDER    puts build/site into FOLDER/VERSION next to older versions, and lists them
 
 Pages are written for code hosts, so what only the site understands is made here:
 
@@ -176,6 +177,46 @@ def broken_links(site: Path) -> list[str]:
     return problems
 
 
+# ------------------------------------------------------------------------------------------------------ versions
+
+
+def version_of_program() -> str:
+    """As the program says it, read and not imported: the site's builder has an environment of its own."""
+    (found,) = re.findall(r'(?m)^__version__ = "([^"]+)"$', (ROOT / "src/honestone/__init__.py").read_text("utf-8"))
+    return str(found)
+
+
+def publish(to: Path, version: str, site: Path = SITE) -> list[str]:
+    """Put a built site into `to` next to other versions: `to/VERSION`, the list `versions.json` that the selector on each page reads,
+    and a first page that leads to the newest. Publishing a version again replaces it. Returns all versions, newest first."""
+    if not re.fullmatch(r"[0-9][0-9A-Za-z.+-]*", version):
+        raise ValueError(f"not a version: {version}")
+    shutil.rmtree(to / version, ignore_errors=True)
+    shutil.copytree(site, to / version)
+    listed = to / "versions.json"
+    known = {str(one["version"]) for one in json.loads(listed.read_text("utf-8"))} if listed.is_file() else set()
+    versions = sorted({*known, version}, key=_order, reverse=True)
+    rows = [{"version": one, "title": one, "aliases": ["latest"] if at == 0 else []} for at, one in enumerate(versions)]
+    listed.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+    (to / "index.html").write_text(_FIRST_PAGE.format(version=versions[0]), "utf-8")
+    return versions
+
+
+_FIRST_PAGE = """\
+<!doctype html>
+<meta charset="utf-8">
+<title>honestone</title>
+<meta http-equiv="refresh" content="0; url={version}/index.html">
+<a href="{version}/index.html">honestone {version}</a>
+"""
+
+
+def _order(version: str) -> tuple[tuple[int, ...], bool, str]:
+    """Newest last: 0.9 before 0.10, and a version that is not out yet before the one that is."""
+    numbers, rest = re.fullmatch(r"([0-9]+(?:\.[0-9]+)*)(.*)", version).groups()  # type: ignore[union-attr]
+    return tuple(map(int, numbers.split("."))), not rest, rest
+
+
 def check(site: Path = SITE) -> int:
     asked = questions((ROOT / "docs/questions.md").read_text(encoding="utf-8"))
     broken, missing = broken_links(site), not_found(site, asked)
@@ -193,5 +234,7 @@ if __name__ == "__main__":
             prepare()
         case ["check"]:
             sys.exit(check())
+        case ["publish", folder]:
+            print(*publish(Path(folder), version_of_program()), sep="\n")
         case _:
             sys.exit(__doc__)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import docs_site as site
 import pytest
+
+import honestone
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -71,3 +74,37 @@ def test_a_link_to_nothing_is_found(tmp_path: Path, link: str, broken: int) -> N
     (tmp_path / "a.html").write_text(f'<h1 id="top">A</h1><a href="{link}">x</a>')
     (tmp_path / "b.html").write_text('<h2 id="here">B</h2>')
     assert len(site.broken_links(tmp_path)) == broken
+
+
+def test_versions_are_published_next_to_each_other(tmp_path: Path) -> None:
+    """The newest comes first and is where the first page leads; publishing one again replaces it and no other."""
+    built, to = tmp_path / "site", tmp_path / "public"
+    built.mkdir()
+    for version in ("0.9.0", "0.10.0rc1", "0.10.0", "0.2.0"):
+        (built / "index.html").write_text(version)
+        site.publish(to, version, built)
+    (built / "index.html").write_text("again")
+    versions = ["0.10.0", "0.10.0rc1", "0.9.0", "0.2.0"]
+    assert site.publish(to, "0.9.0", built) == versions
+    rows = json.loads((to / "versions.json").read_text())
+    assert [(row["version"], row["aliases"]) for row in rows] == [
+        (version, ["latest"] if version == "0.10.0" else []) for version in versions
+    ]
+    assert "url=0.10.0/index.html" in (to / "index.html").read_text()
+    assert [(to / one / "index.html").read_text() for one in versions] == ["0.10.0", "0.10.0rc1", "again", "0.2.0"]
+    with pytest.raises(ValueError, match="not a version"):
+        site.publish(to, "../elsewhere", built)
+
+
+def test_the_version_of_the_site_is_the_program_s() -> None:
+    """It is read from the source, because the builder's environment does not have the program."""
+    assert site.version_of_program() == honestone.__version__
+
+
+def test_tabs_show_the_three_ways_of_use() -> None:
+    """Where command, Python and CI all exist, the page shows them as tabs, in that order."""
+    for page in ("index.md", "suites.md", "skills.md"):
+        (tabs,) = re.findall(
+            r"(?ms)^<!-- tabs -->\n(.*?)^<!-- end tabs -->$", (REPO / "docs" / page).read_text("utf-8")
+        )
+        assert re.findall(r"(?m)^\*\*(.+)\*\*$", tabs) == ["Command", "Python", "CI"], page
