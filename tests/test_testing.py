@@ -18,6 +18,7 @@ from honestone.adapters.models.command import CommandModel
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.adapters.workers.command import CommandWorker
 from honestone.core.ballot import Mark, Question, Reading
+from honestone.core.needs import MachineNeeds
 from honestone.ports import Brief, CallFailed, Completion, Prompt, Reply, Request, Usage, WorkDone
 from honestone.system.process import Program
 from honestone.testing import (
@@ -251,6 +252,12 @@ class Bare(ScriptedJudge):
         return "yes"
 
 
+class Needy(ScriptedJudge):
+    """Says what it needs as a value."""
+
+    needs = MachineNeeds(variables=("sk-very-secret-value",))
+
+
 def with_identity(identity: Mapping[str, Any]) -> ScriptedJudge:
     return ScriptedJudge(identity=identity)
 
@@ -269,6 +276,7 @@ BROKEN_JUDGES = [
     (with_identity({"at": {1, 2}}), "plain JSON"),
     (with_identity({"temperature": float("nan")}), "plain JSON"),
     (with_identity({"key": "sk-very-secret-value"}), "SOME_API_KEY"),
+    (Needy(), "`needs` holds the value of .SOME_API_KEY"),
     (ScriptedJudge(usage=Usage(usd=-1)), "`usd`"),
     (ScriptedJudge(CallFailed(" ")), "must say why"),
 ]

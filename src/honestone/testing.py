@@ -50,6 +50,7 @@ from honestone.core.events import (
 )
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.live import LiveRun
+from honestone.core.needs import MachineNeeds
 from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
 from honestone.core.rubric import Anchors, Criterion, Item, Key, Rubric, as_written
@@ -68,6 +69,7 @@ from honestone.ports import (
     Usage,
     WorkDone,
     Worker,
+    needs_of,
 )
 
 T = TypeVar("T")
@@ -863,11 +865,15 @@ def _check_identity(thing: Any) -> None:
     _require(
         json.dumps(dict(thing.identity), sort_keys=True) == text, "`identity` must not change from one look to the next"
     )
+    needs = needs_of(thing)
+    _require(isinstance(needs, MachineNeeds), "`needs` must be a MachineNeeds of honestone.core.needs")
+    texts = {"identity": text, "needs": json.dumps(needs.to_plain())}
     for name, value in os.environ.items():
         secret = len(value) >= 8 and any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD"))
-        _require(
-            not secret or value not in text, f"`identity` holds the value of ${name}: it goes into files and reports"
-        )
+        for what, said in texts.items():
+            _require(
+                not secret or value not in said, f"`{what}` holds the value of ${name}: it goes into files and reports"
+            )
 
 
 def _check_failure(failed: CallFailed) -> None:
