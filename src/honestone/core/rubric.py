@@ -7,11 +7,11 @@ one yes/no question, a check), it is marked item by item; a criterion that is on
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Final, Literal, TypeAlias, TypeVar, cast
 
 from honestone.core.errors import RubricError
@@ -230,6 +230,11 @@ def slug(text: str, *, limit: int = 48) -> str:
             break
         out = longer[:limit]
     return out or "item"
+
+
+def free_id(id: str, used: Container[str]) -> str:
+    """The id, with a number when it is taken."""
+    return next(name for number in count(1) if (name := id if number == 1 else f"{id}-{number}") not in used)
 
 
 def problems(rubric: Rubric) -> Iterator[RubricError]:

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, TypeVar, cast
 
 from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
-from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Item, Rubric, slug
+from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Item, Rubric, free_id, slug
 from honestone.core.suite.case import (
     SUITE_VERSION,
     AttemptRule,
@@ -85,10 +85,7 @@ def check_criteria(checks: tuple[Check, ...], taken: set[str]) -> tuple[Criterio
     used = set(taken)
     for check in checks:
         requirement = check_in_words(check)
-        first = slug(requirement)
-        id, number = first, 2
-        while id in used:
-            id, number = f"{first}-{number}", number + 1
+        id = free_id(slug(requirement), used)
         used.add(id)
         item = Item(id=id, requirement=requirement, check=check, whole=True)
         criteria.append(Criterion(id=id, requirement=requirement, items=(item,), **own_bar((item,))))

@@ -18,14 +18,13 @@ from honestone.core.authoring.suite_drafting import (
     PASS_THRESHOLD,
     TIMEOUT,
     TaskDraft,
-    free_id,
     problems_of,
     tagged,
     telling_words,
 )
 from honestone.core.errors import FileError
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import Rubric, slug
+from honestone.core.rubric import Rubric, free_id, slug
 from honestone.core.suite.case import Case, Message, Suite, split_of
 from honestone.formats.reader import words
 from honestone.interop.criteria import scaled

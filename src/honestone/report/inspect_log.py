@@ -14,8 +14,8 @@ from typing import Final, TypedDict
 
 import msgspec
 
-from honestone.core.authoring.suite_drafting import free_id
 from honestone.core.events import moment_of_run
+from honestone.core.rubric import free_id
 from honestone.report.documents.suite import AttemptDoc, CaseDoc, SuiteReportDoc, text_of
 
 _CASE: Final = "honestone"

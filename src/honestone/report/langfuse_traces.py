@@ -16,9 +16,9 @@ from typing import Final
 import msgspec
 
 from honestone import __version__
-from honestone.core.authoring.suite_drafting import free_id
 from honestone.core.events import moment_of_run
 from honestone.core.json_value import Json
+from honestone.core.rubric import free_id
 from honestone.report.documents.suite import AttemptDoc, CaseDoc, SuiteReportDoc, TraceDoc, text_of
 from honestone.system.drawing import count
 

@@ -18,11 +18,11 @@ import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from honestone.core.artifact import Entry, Version, as_text
 from honestone.core.checks import visible
@@ -388,10 +388,21 @@ def unified(old: str, new: str) -> Iterator[str]:
             yield from _marked("+", after[b1:b2])
 
 
-_Step = tuple[str, int, int, int, int]
+_Step: TypeAlias = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 
 
-def _groups(before: Sequence[str], after: Sequence[str]) -> list[list[_Step]]:
+class _Known(difflib.SequenceMatcher[str]):
+    """Steps that are known already, to be put into groups."""
+
+    def __init__(self, steps: list[_Step]) -> None:
+        super().__init__()
+        self._steps = steps
+
+    def get_opcodes(self) -> list[_Step]:
+        return self._steps
+
+
+def _groups(before: Sequence[str], after: Sequence[str]) -> Iterable[list[tuple[str, int, int, int, int]]]:
     """What is equal at both ends is taken off first; what is too long to compare is one replaced block."""
     head = 0
     while head < min(len(before), len(after)) and before[head] == after[head]:
@@ -411,26 +422,7 @@ def _groups(before: Sequence[str], after: Sequence[str]) -> list[list[_Step]]:
         steps.insert(0, ("equal", 0, head, 0, head))
     if tail:
         steps.append(("equal", len(before) - tail, len(before), len(after) - tail, len(after)))
-    return _grouped(steps)
-
-
-def _grouped(steps: Sequence[_Step]) -> list[list[_Step]]:
-    groups: list[list[_Step]] = [[]]
-    for number, (tag, i1, i2, j1, j2) in enumerate(steps):
-        if tag != "equal":
-            groups[-1].append((tag, i1, i2, j1, j2))
-            continue
-        is_first, is_last = number == 0, number == len(steps) - 1
-        if is_first:
-            i1, j1 = max(i1, i2 - _CONTEXT), max(j1, j2 - _CONTEXT)
-        if is_last:
-            i2, j2 = min(i2, i1 + _CONTEXT), min(j2, j1 + _CONTEXT)
-        if not is_first and not is_last and i2 - i1 > 2 * _CONTEXT:
-            groups[-1].append((tag, i1, i1 + _CONTEXT, j1, j1 + _CONTEXT))
-            groups.append([(tag, i2 - _CONTEXT, i2, j2 - _CONTEXT, j2)])
-        else:
-            groups[-1].append((tag, i1, i2, j1, j2))
-    return groups
+    return _Known(steps).get_grouped_opcodes(_CONTEXT)
 
 
 _NO_END: Final = "\\ No newline at end of file"

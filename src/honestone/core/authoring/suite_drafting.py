@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 from honestone.core.authoring.suite_lint import FEWEST, MOST, is_common, lint_suite
 from honestone.core.errors import UsageError
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, slug
+from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, free_id, slug
 from honestone.core.skill.skill_file import sections
 from honestone.core.skill.structure import front_values
 from honestone.core.suite.case import Case, Message, Suite
@@ -590,15 +590,6 @@ def problems_of(task: TaskDraft) -> list[str]:
     return [remark.message for remark in lint_suite(suite) if not remark.is_advice]
 
 
-def free_id(id: str, used: Iterable[str]) -> str:
-    """The id, with a number when it is taken."""
-    taken = set(used)
-    name, number = id, 2
-    while name in taken:
-        name, number = f"{id}-{number}", number + 1
-    return name
-
-
 # ------------------------------------------------------------------------------------------------ a model's draft
 
 
@@ -626,7 +617,7 @@ def read_model_tasks(tasks: object, *, most: int = MOST) -> ModelTasks:
         if wrong or same:
             problems.append(f"task `{task.id}`: {wrong[0] if wrong else 'its prompt comes twice'}")
             continue
-        kept.append(replace(task, id=free_id(task.id, (one.id for one in kept))))
+        kept.append(replace(task, id=free_id(task.id, {one.id for one in kept})))
     if len(kept) < FEWEST:
         problems.append(f"{len(kept)} tasks can be used, but {FEWEST} are needed")
     return ModelTasks(tasks=tuple(kept[:most]), problems=tuple(problems))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.core.errors import FileError, UsageError
-from honestone.core.rubric import Criterion, Item, Rubric, slug
+from honestone.core.rubric import Criterion, Item, Rubric, free_id, slug
 from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.csv_rows import csv_rows, json_rows
 from honestone.formats.document import MOST_LINES
@@ -90,7 +90,8 @@ def _cases(
         expected = None if reference is None else _text(row.get(reference)) or None
         others = {name: value for name, value in row.items() if name.strip() and name not in (input, reference)}
         others = {name: value for name, value in others.items() if value not in (None, "")}
-        id = _free(slug(messages[-1].content), taken)
+        id = free_id(slug(messages[-1].content), taken)
+        taken.add(id)
         cases.append(
             Case(
                 id=id,
@@ -127,14 +128,6 @@ def _text(value: object) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(value, ensure_ascii=False)
-
-
-def _free(id: str, taken: set[str]) -> str:
-    free, number = id, 2
-    while free in taken:
-        free, number = f"{id}-{number}", number + 1
-    taken.add(free)
-    return free
 
 
 def _to_check(cases: Sequence[Case], taken: Sequence[TakenPart]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Final
 from honestone.core.errors import FileError, RubricError
 from honestone.core.json_value import visible
 from honestone.core.numbers import ONE
-from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Anchors, Criterion, Item, Rubric, slug
+from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Anchors, Criterion, Item, Rubric, free_id, slug
 from honestone.formats.rubric_file import DRAFT_LINE
 from honestone.formats.rubric_write import dump_rubric
 
@@ -144,27 +144,21 @@ def _criteria(found: Sequence[FoundCriterion], taken: set[str], notes: Notes) ->
 
 def _criterion(one: FoundCriterion, taken: set[str], notes: Notes) -> Criterion:
     name, text = _short(one.name), _short(one.text)
-    id = _free(slug(name), taken)
+    id = free_id(slug(name), taken)
+    taken.add(id)
     says = name if not text or plain_name(text) == plain_name(name) else f"{name}: {text}"
     criterion = Criterion(id=id, requirement=says, weight=ONE if one.weight is None else one.weight)
     if one.children:
         return replace(criterion, children=_criteria(one.children, taken, notes))
-    used: set[str] = set()
-    items = [_short(text) for text in dict.fromkeys(one.items)]
-    listed = tuple(Item(id=_free(slug(text), used), requirement=text) for text in items)
+    asked: dict[str, str] = {}
+    for item in dict.fromkeys(one.items):
+        asked[free_id(slug(_short(item)), asked)] = _short(item)
+    listed = tuple(Item(id=own, requirement=words) for own, words in asked.items())
     if len(one.levels) >= 2:
         levels = tuple((value, _short(words)) for value, words in sorted(one.levels.items()))
         own = Item(id=id, requirement=says, anchors=Anchors(levels=levels), whole=True)
         return replace(criterion, items=(*listed, own))
     return replace(criterion, items=listed or (Item(id=id, requirement=says, whole=True),))
-
-
-def _free(id: str, taken: set[str]) -> str:
-    free, number = id, 2
-    while free in taken:
-        free, number = f"{id}-{number}", number + 1
-    taken.add(free)
-    return free
 
 
 def _short(text: str) -> str:
