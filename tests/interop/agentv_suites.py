@@ -254,6 +254,12 @@ tests:
   - {id: zero, input: "x OUT: moss", assertions: [{name: c, type: code-grader, command: [python3, -c, "pass"]}]}
   - {id: one, input: "x OUT: moss", assertions: [{name: c, type: code-grader, command: [python3, -c, "raise SystemExit(1)"]}]}
 """,
+    "depends-on": """
+tests:
+  - {id: last, input: "x OUT: moss", depends_on: [middle], assertions: [{type: contains, value: moss}]}
+  - {id: middle, input: "x OUT: moss", depends_on: [first], assertions: [{type: contains, value: moss}]}
+  - {id: first, input: "x OUT: moss", assertions: [{type: contains, value: fern}]}
+""",
     "include": """
 tests:
   - {id: a, input: "x OUT: moss", assertions: [{include: ./shared.yaml}, {type: contains, value: fern}]}

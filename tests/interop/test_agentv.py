@@ -925,3 +925,31 @@ def test_a_folder_of_cases_outside_of_the_project_is_not_listed(folder: Path) ->
     (folder / "honestone.toml").write_text("")
     found = wrong(folder, PARTS.replace("./cases/", "../away"))
     assert "out of the project" in found[0].message and "secretname" not in found[0].message
+
+
+def test_cases_that_depend_on_others_wait_for_them(folder: Path) -> None:
+    """`depends_on` is kept; with `on_dependency_failure: run` nothing is waited for; a program that would get results is a loss."""
+    graded = "assertions: [{type: code-grader, command: [python3, grade.py]}]"
+    text = f"""
+tests:
+  - {{id: a, criteria: g, input: x}}
+  - {{id: b, criteria: g, input: x, depends_on: [a], on_dependency_failure: fail}}
+  - {{id: c, criteria: g, input: x, depends_on: [a], on_dependency_failure: run}}
+  - {{id: d, criteria: g, input: x, depends_on: [a], {graded}}}
+"""
+    source = read(folder, text)
+    assert [case.depends_on for case in source.suite.cases] == [(), ("a",), (), ("a",)]
+    assert ["results of the cases" in loss.message and ":6:" in loss.place for loss in source.losses] == [True]
+
+
+@pytest.mark.parametrize("names", ["[gone]", "[a]", "[b]", "{x: 1}", "[[a]]", "5"])
+def test_dependencies_that_cannot_be_are_refused(folder: Path, names: str) -> None:
+    """A case that is not there, itself, a circle, and what is not a list of ids: an error with its place."""
+    text = f"""
+tests:
+  - {{id: a, criteria: g, input: x, depends_on: {names}}}
+  - {{id: b, criteria: g, input: x, depends_on: [a]}}
+"""
+    with pytest.raises(UsageError) as raised:
+        read(folder, text)
+    assert all(error.place and ":" in error.place for error in raised.value.errors or (raised.value,))

@@ -10,6 +10,7 @@ from typing import Final
 
 from honestone.core.errors import RunCancelled
 from honestone.core.suite.attempts import Status
+from honestone.core.suite.dependencies import in_order
 from honestone.core.suite.record import CaseRecord, SuiteRecord
 from honestone.engine.cases import CaseWork
 from honestone.engine.live import Live
@@ -33,6 +34,8 @@ class SuiteRun:
     judged_at_once: int = 0
     slots: AbstractAsyncContextManager[object] = field(default_factory=nullcontext)
     _over: set[str] = field(default_factory=set)
+    _ended: set[str] = field(default_factory=set)
+    _ends: dict[str, asyncio.Event] = field(default_factory=dict)
     _bad: int = 0
     _worked: int = 0
     _left: int = 0
@@ -51,7 +54,9 @@ class SuiteRun:
             if case.is_complete or (case.case.skip is not None and case.passed_by is not None):
                 self._end(case)
         self._left = sum(one.case.attempts - len(one.attempts) for one in cases if one.case.skip is None)
-        waiting = iter([one for case in cases for one in _runs_of(case)])
+        waits_for = {case.case.id: case.case.depends_on for case in cases}
+        ordered = [self.record.cases[id] for id in in_order(waits_for, waits_for)]
+        waiting = iter([one for case in ordered for one in _runs_of(case)])
         with self._live.here():
             self._report()
             await self._all(waiting, self._at_once(cases))
@@ -83,13 +88,28 @@ class SuiteRun:
 
     async def _take(self, waiting: Iterator[tuple[CaseRecord, Sequence[int]]]) -> None:
         for case, numbers in waiting:
+            await self._wait_for_others(case)
             for number in numbers:
                 if case.case.id not in self._over and number not in case.attempts:
                     async with self.slots:
                         await self._run_one(case, number)
 
+    async def _wait_for_others(self, case: CaseRecord) -> None:
+        """Those that it depends on were taken before it, so each of them ends."""
+        for id in case.case.depends_on:
+            if id in self.record.cases and id not in self._ended:
+                await self._ends.setdefault(id, asyncio.Event()).wait()
+
+    def _blocked_by(self, case: CaseRecord) -> str | None:
+        """Why a case that depends on others is not run: the target failed in one of them, or that one was not run itself."""
+        for id in case.case.depends_on:
+            other = self.record.cases.get(id)
+            if other is not None and (other.result.status is Status.TARGET_ERROR or other.is_cut_short):
+                return f"the case `{id}` that it depends on could not be run"
+        return None
+
     async def _run_one(self, case: CaseRecord, number: int) -> None:
-        reason = self.work.reason_to_skip(case)
+        reason = self.work.reason_to_skip(case) or self._blocked_by(case)
         if reason is not None:
             await self._skip(case, reason)
             return
@@ -109,6 +129,9 @@ class SuiteRun:
 
     def _end(self, case: CaseRecord) -> None:
         self._over.add(case.case.id)
+        self._ended.add(case.case.id)
+        if case.case.id in self._ends:
+            self._ends[case.case.id].set()
         self._bad += case.result.status not in (Status.PASSED, Status.SKIPPED)
 
     # ------------------------------------------------------------------------------------------------------ progress

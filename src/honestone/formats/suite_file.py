@@ -24,6 +24,7 @@ from honestone.core.suite.case import (
     Suite,
     TargetSpec,
 )
+from honestone.core.suite.dependencies import wrong_dependencies
 from honestone.formats.check_words import check_in_words
 from honestone.formats.document import Document, ReadRubric
 from honestone.formats.fields import Takes, near
@@ -109,7 +110,7 @@ class _Part:
 _INHERITED: Final = ("timeout", "attempts", "attempt_rule", "workspace")
 """Keys of a case that the suite may say for all of them."""
 _DEFAULT_RUBRIC: Final = ("defaults", "rubric")
-_OWN: Final = ("reference", "split", "tags", "skip", "expect")
+_OWN: Final = ("reference", "split", "tags", "depends_on", "skip", "expect")
 
 
 class _SuiteReading(RubricReading):
@@ -166,6 +167,7 @@ class _SuiteReading(RubricReading):
             if (case := self._case(("cases", index), got)) is not None
         ]
         self._no_id_twice(cases_value)
+        self._no_wrong_dependency(cases)
         if self.problems:
             raise SourceErrors(self.in_order())
         named: Got = {key: got[key] for key in ("title", "concurrency") if key in got}
@@ -173,6 +175,13 @@ class _SuiteReading(RubricReading):
             if key in got:
                 named[key], named[f"more_{key}s"] = got[key][0], got[key][1:]
         return Suite(cases=tuple(cases), **named)
+
+    def _no_wrong_dependency(self, cases: list[Case]) -> None:
+        if self.problems or not any(case.depends_on for case in cases):
+            return
+        for id, why in wrong_dependencies({case.id: case.depends_on for case in cases}):
+            index = next(index for index, case in enumerate(cases) if case.id == id)
+            self.problem(f"case `{id}`: {why}", ("cases", index, "depends_on"))
 
     def _no_id_twice(self, cases: Any) -> None:
         first: dict[str, FilePath] = {}

@@ -178,6 +178,8 @@ def _case(case: Case, common: _Common) -> Iterator[str]:
         yield f"split: {case.split}"
     if case.tags:
         yield f"tags: {flow(case.tags)}"
+    if case.depends_on:
+        yield f"depends_on: {flow(case.depends_on)}"
     if case.skip is not None:
         yield from text_lines("skip", case.skip)
     yield from _limits(case, attempts=common.attempts, attempt_rule=common.attempt_rule, timeout=common.timeout)

@@ -63,6 +63,10 @@ def evaluate_remotely(
             raise UsageError(
                 "the tasks of a skill are run on this machine, with and without it", hint="leave out --remote"
             )
+        if any(case.depends_on for case in plan.chosen):
+            raise UsageError(
+                "cases that depend on others are run on this machine, in their order", hint="leave out --remote"
+            )
         if plan.seats and not asked.judges:
             raise UsageError(
                 "no judge is named, and which can be asked differs from machine to machine",

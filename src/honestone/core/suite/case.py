@@ -104,6 +104,7 @@ class Case:
 
     `stops_at_pass`: no further attempt once one has passed (task suites count an agent's runs dearly).
     `timeout` in seconds limits one run of the target. `setup` and `teardown` are command lines, run in order.
+    `depends_on`: ids of cases that come before it; it is not run where the target failed in one of them.
     """
 
     id: str
@@ -120,6 +121,7 @@ class Case:
     teardown: tuple[str, ...] = ()
     workspace: CaseWorkspace | None = None
     skip: str | None = None
+    depends_on: tuple[str, ...] = ()
     expect: Expect | None = None
     description: str | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
@@ -161,6 +163,11 @@ class Suite:
             if case.attempts < 1:
                 raise UsageError(f"case `{case.id}` has {case.attempts} attempts, but needs one at least")
             seen.add(case.id)
+        if any(case.depends_on for case in self.cases):
+            from honestone.core.suite.dependencies import wrong_dependencies
+
+            for id, why in wrong_dependencies({case.id: case.depends_on for case in self.cases}):
+                raise UsageError(f"case `{id}`: {why}")
 
     @property
     def artifacts(self) -> tuple[str, ...]:
@@ -228,7 +235,7 @@ def case_to_plain(case: Case) -> dict[str, Json]:
     for name in ("reference", "timeout", "skip", "description"):
         if getattr(case, name) is not None:
             plain[name] = getattr(case, name)
-    for name in ("tags", "setup", "teardown"):
+    for name in ("tags", "setup", "teardown", "depends_on"):
         if getattr(case, name):
             plain[name] = list(getattr(case, name))
     if case.stops_at_pass:
@@ -254,6 +261,7 @@ def _case(
     tags: Sequence[str] = (),
     setup: Sequence[str] = (),
     teardown: Sequence[str] = (),
+    depends_on: Sequence[str] = (),
     workspace: JsonObject | None = None,
     expect: JsonObject | None = None,
     **same: str | float | bool,
@@ -268,6 +276,7 @@ def _case(
             tags=tuple(tags),
             setup=tuple(setup),
             teardown=tuple(teardown),
+            depends_on=tuple(depends_on),
             workspace=None if workspace is None else built(CaseWorkspace, workspace),
             expect=None if expect is None else built(_expect, expect),
         ),

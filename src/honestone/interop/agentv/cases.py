@@ -140,6 +140,7 @@ def _case(take: FileEntry, id: str, shared: Shared, prompt: Prompt | None, targe
     tags, split, metadata = _metadata(take)
     description = take.text("description")
     _rest(take, targets)
+    depends_on = _depends_on(take, criteria)
     skip = None
     if not criteria:
         skip = "nothing that marks it can be read" if had_graders else None
@@ -168,11 +169,26 @@ def _case(take: FileEntry, id: str, shared: Shared, prompt: Prompt | None, targe
         teardown=(*shared.extensions.after, *place.teardown),
         workspace=_workspace(place, shared),
         skip=skip,
+        depends_on=depends_on,
         description=description,
         metadata=metadata,
     )
     lose_what_is_left(take, case, values)
     return case
+
+
+def _depends_on(take: FileEntry, criteria: list[Criterion]) -> tuple[str, ...]:
+    """The cases that it waits for; none where it is run whatever becomes of them."""
+    names = take.texts("depends_on") or ()
+    policy = take.choice("on_dependency_failure", ("skip", "fail", "run"))
+    programs = [
+        item.check for one in criteria for node, _ in one.walk() for item in node.items if item.check is not None
+    ]
+    if names and any(check.kind == "grader" for check in programs):
+        take.loss(
+            "a program that grades this case is not given the results of the cases that it depends on", "depends_on"
+        )
+    return () if policy == "run" else tuple(names)
 
 
 def _workspace(place: Place, shared: Shared) -> CaseWorkspace | None:

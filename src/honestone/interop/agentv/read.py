@@ -13,6 +13,7 @@ from honestone.core.errors import FileError, UsageError
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Rubric
 from honestone.core.suite.case import Case, Expect, Message, Suite, TargetSpec
+from honestone.core.suite.dependencies import wrong_dependencies
 from honestone.formats.document import Document
 from honestone.formats.marked import Marked, read_marked
 from honestone.formats.nodes import moved
@@ -280,6 +281,7 @@ def _finish(file: _File, read: list[_Read]) -> SuiteSource:
             take.problem(f"two cases have the id `{case.id}`", "id", f"the first is at {cases.places[case.id]}")
         cases.setdefault(case.id, case)
         cases.places.setdefault(case.id, take.place)
+    _refuse_dependencies(cases, {case.id: take for case, take in read})
     target, said = _target(file.targets.names)
     reading.join(*file.others)
     reading.finish()
@@ -293,6 +295,12 @@ def _finish(file: _File, read: list[_Read]) -> SuiteSource:
     reading.notes = [file.dialect.said, _pass_note(file.dialect, shared.running.threshold), *said, *reading.notes]
     suite = Suite(cases=cases.all(), title=shared.title, target=target, concurrency=shared.concurrency)
     return reading.suite_source(file.document, file.dialect.name, suite, cases, file.texts.files)
+
+
+def _refuse_dependencies(cases: Cases, takes: Mapping[str, FileEntry]) -> None:
+    """Cases that wait for one that is not there, or for one another, are problems at their place."""
+    for id, why in wrong_dependencies({id: case.depends_on for id, case in cases.items()}):
+        takes[id].problem(f"case `{id}`: {why}", "depends_on")
 
 
 def _pass_note(dialect: Dialect, bar: Any) -> str:

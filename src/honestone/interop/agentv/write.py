@@ -185,6 +185,10 @@ class _Writer:
         metadata = self._metadata(place, case)
         if metadata:
             out["metadata"] = metadata
+        if case.depends_on and self.shape.dialect in (FOUR, FIVE):
+            out["depends_on"] = list(case.depends_on)
+        elif case.depends_on:
+            self.lose(place, "that it depends on other cases")
         if case.skip is not None:
             self.lose(place, f"a case that is skipped ({case.skip})")
         if case.expect is not None:

@@ -166,6 +166,7 @@ def _case_losses(case: Case) -> Iterator[Loss]:
         "the teardown": case.teardown,
         "the workspace": case.workspace,
         "that it is skipped": case.skip,
+        "the cases that it depends on": case.depends_on,
         "the expected scores": case.expect,
     }
     for what, said in has.items():
