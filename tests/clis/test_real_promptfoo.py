@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -55,7 +55,7 @@ def is_(type: str, value: Json = None, **more: Json) -> dict[str, Json]:
     return {"type": type, **({} if value is None else {"value": value}), **more}
 
 
-def config(*tests: Mapping[str, Json], prompt: str = "{{q}}", **more: Json) -> dict[str, Json]:
+def config(*tests: Json, prompt: str = "{{q}}", **more: Json) -> dict[str, Json]:
     return {"prompts": [prompt], "providers": ["echo"], "tests": list(tests), **more}
 
 
@@ -218,7 +218,51 @@ CONFIGS: list[dict[str, Json]] = [
     ),
     config(said(A, is_("contains", "fox")), derivedMetrics=[{"name": "twice", "value": "Fox * 2"}]),
     config(said(A, is_("contains", "fox", reason="said so"), is_("contains", "cat", reason="wrong"))),
+    {
+        "prompts": ["file://ask.cjs", "file://ask.cjs:short", "file://ask.py:ask"],
+        "providers": ["echo"],
+        "tests": [
+            said("a fox", is_("contains", "a fox asked")),
+            said("x", is_("contains", "x {{r}}"), is_("contains", "!")),
+        ],
+    },
+    config(prompt="{{q}}", tests="file://made.cjs"),
+    config("file://made.cjs:more", {"path": "file://made.py:more", "config": {"word": "dog"}}, "file://made.py"),
+    config(
+        said('{"a": 1}', is_("is-json", False), tags=["a"], priority="high"),
+        said("no", is_("is-json", False)),
+        envPath=".env",
+        passRateThreshold=0.5,
+        vars={"q": "other"},
+        maxConcurrency=2,
+    ),
+    config(said("x", is_("equals", "x--no")), prompt="{{q}}-{{a.b.c}}-{% if a.b.c %}yes{% else %}no{% endif %}"),
 ]
+
+FILES: Final[Mapping[str, str]] = {
+    "words.txt": "words from a file",
+    "ask.cjs": """
+module.exports = async ({ vars, provider }) => `${vars.q} asked of ${provider.id} {% raw %}{{r}}{% endraw %}!`;
+module.exports.short = ({ vars }) => [{ role: 'system', content: 'Be brief' }, { role: 'user', content: '{{q}} asked' }];
+""",
+    "ask.py": """
+def ask(context):
+    return {"prompt": context["vars"]["q"] + " asked " + context["provider"]["id"] + "!"}
+""",
+    "made.cjs": """
+const one = (q) => ({ description: q, vars: { q }, assert: [{ type: 'contains', value: 'fox' }] });
+module.exports = () => [one('a fox'), one('a cat')];
+module.exports.more = async () => [one('more foxes')];
+""",
+    "made.py": """
+def more(config):
+    return [{"vars": {"q": config["word"]}, "assert": [{"type": "equals", "value": "{{q}}"}]}]
+
+def generate_tests(config=None):
+    return [{"vars": {"q": "cow"}, "assert": [{"type": "contains", "value": str(config)}]}]
+""",
+}
+"""What the configs name."""
 
 DIFFERENT: Mapping[tuple[int, int], str] = {(33, 0): "`icontains` folds `ß` to `ss`"}
 """(config, case): why they differ, which docs/from-promptfoo.md says too."""
@@ -244,7 +288,8 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, li
         pytest.skip("npm and node are needed for the real promptfoo")
     folder = tmp_path_factory.mktemp("promptfoo")
     main = _install()
-    (folder / "words.txt").write_text("words from a file")
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
     (folder / "run.cjs").write_text(_RUN)
     for number, one in enumerate(CONFIGS):
         (folder / f"c{number:02}.json").write_text(json.dumps(one))
@@ -254,6 +299,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, li
         "PROMPTFOO_DISABLE_UPDATE": "1",
         "PROMPTFOO_DISABLE_REMOTE_GENERATION": "1",
         "PROMPTFOO_CONFIG_DIR": str(folder / "home"),
+        "PROMPTFOO_PYTHON": sys.executable,
     }
     done = subprocess.run(
         ["node", "run.cjs", str(main), str(folder)],
@@ -268,7 +314,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, li
 
 
 def _ours(folder: Path, number: int) -> list[dict[str, Any]]:
-    command = [str(Path(sys.executable).with_name("honestone")), "eval", f"c{number:02}.json", "--json"]
+    command = [str(Path(sys.executable).with_name("honestone")), "eval", f"c{number:02}.json", "--allow-code", "--json"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode in (0, 1), done.stderr
     return list(json.loads(done.stdout)["cases"])
