@@ -74,6 +74,15 @@ def test_each_export_works_as_it_is_written(newcomer: Path, heading: str, module
     assert said in ended.stdout
 
 
+def test_inspect_lists_the_log_of_the_page(newcomer: Path) -> None:
+    """Its viewer shows what its list of logs holds, and that goes by the name of a file."""
+    log = pytest.importorskip("inspect_ai.log", reason="make test-exports installs it")
+    ((line,),) = typed("Inspect")
+    assert type_in(newcomer, [line]).returncode == 0
+    (found,) = log.list_eval_logs(str(newcomer))
+    assert log.read_eval_log(found).eval.task == "Opening hours"
+
+
 def test_mlflow_works_as_it_is_written(newcomer: Path) -> None:
     """The block with a database; the other one needs a server."""
     pytest.importorskip("mlflow.store.db", reason="make test-exports installs it")
