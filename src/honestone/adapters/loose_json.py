@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,3 +29,10 @@ def total(*values: object) -> int | None:
     """The sum of those that are known; None when none is."""
     known = [n for n in map(count, values) if n is not None]
     return sum(known) if known else None
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """Printable, on one line, clipped: what another program says is not to be trusted with a terminal."""
+    text = re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "", text)
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary, WeakSet
 
 from honestone import __version__
+from honestone.adapters.loose_json import one_line, tables
 from honestone.adapters.machine import key_in
 from honestone.core.needs import NO_NEEDS, KeyNeed, MachineNeeds
 from honestone.ports import CallFailed
@@ -454,7 +455,7 @@ def error_said(answer: Answer) -> Said:
     if not isinstance(error, dict):
         return Said(message=str(error), is_json=True)
     message = error.get("message") or error.get("detail") or value.get("detail") or value.get("message") or ""
-    details = [d for d in _list(error.get("details")) if isinstance(d, dict)]
+    details = tables(error.get("details"))
     reasons = [str(d["reason"]) for d in details if "reason" in d]
     waits = [w for w in (_google_wait(d.get("retryDelay")) for d in details) if w is not None]
     return Said(
@@ -509,9 +510,7 @@ def clean(text: str, key: str, *, limit: int = MAX_WORDS) -> str:
     if key:
         for form in {key, urllib.parse.quote(key, safe=""), json.dumps(key)[1:-1]}:
             text = text.replace(form, "[key]")
-    text = re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "", text)
-    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return one_line(text, limit)
 
 
 def host_of(base_url: str) -> str:
@@ -601,10 +600,6 @@ def key_header(auth: str, key: str) -> dict[str, str]:
 
 def _os_words(error: OSError) -> str:
     return os.strerror(error.errno).lower() if error.errno and error.errno > 0 else "connection failed"
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _number(text: str | None) -> float | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypedDict
 
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Version
@@ -14,14 +14,13 @@ from honestone.core.ballot import CHECK
 from honestone.core.errors import CouldNotJudge, SettingsError, UsageError
 from honestone.core.rubric import QUORUM_WORDS, Quorum, Rubric, is_quorum
 from honestone.core.scorecard import Rule
-from honestone.ports import Completion, Embedder, Function, Judge, Model, Prompt, SizedJudge, Store
+from honestone.ports import Embedder, Function, Judge, SizedJudge, Store
 
 if TYPE_CHECKING:
     from honestone.adapters.models.batches.options import BatchOptions
     from honestone.adapters.registry import AdapterContext
     from honestone.core.ballot import Question
     from honestone.core.spend import Meter
-    from honestone.core.suite.case import Case
     from honestone.engine.panel import Panel, Seat
     from honestone.ports import Settings
 
@@ -171,23 +170,8 @@ def max_bytes(options: JudgingOptions, settings: Settings) -> int:
     return int(size * 1_000_000) if size else MAX_BYTES
 
 
-class ContextFields(TypedDict, total=False):
-    """Fields of AdapterContext that only some use cases set."""
-
-    worker_timeout: float
-    target_timeout: float
-    target_output: str
-    cases: Sequence[Case]
-    suite_folder: Path | None
-    artifact: Path | None
-    rubric_folder: Path | None
-    fixes: tuple[str, ...]
-    hidden: tuple[str, ...]
-    ask: Callable[[Model], Callable[[Prompt], Awaitable[Completion]]] | None
-
-
-def make_context(options: JudgingOptions, workspace: Workspace, **extra: Unpack[ContextFields]) -> AdapterContext:
-    """What judges, workers and targets are made with."""
+def make_context(options: JudgingOptions, workspace: Workspace) -> AdapterContext:
+    """What judges, workers and targets are made with. Fields that only some use cases set are put in by `replace`."""
     from honestone.adapters.registry import JUDGE_TIMEOUT, AdapterContext
 
     return AdapterContext(
@@ -200,7 +184,6 @@ def make_context(options: JudgingOptions, workspace: Workspace, **extra: Unpack[
         person=workspace.ask_person,
         commands=workspace.allows_commands,
         batches=_batches(options, workspace),
-        **extra,
     )
 
 

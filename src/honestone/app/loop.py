@@ -470,9 +470,8 @@ def worker_context(
     request: ImprovementRequest, workspace: Workspace, place: Place, base: Path, fixes: tuple[str, ...] = ()
 ) -> AdapterContext:
     """What workers are made with. `base` is the folder of the rubric or suite."""
-    return make_context(
-        request.judging,
-        workspace,
+    return replace(
+        make_context(request.judging, workspace),
         worker_timeout=request.worker_timeout or WORKER_TIMEOUT,
         artifact=place.path,
         rubric_folder=base.resolve(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -32,15 +33,7 @@ from honestone.formats.ratings import Columns, parse_scale
 )
 @shared.json_option
 def agreement(
-    table: Path,
-    unit: tuple[str, ...],
-    raters: tuple[str, ...],
-    ignore: tuple[str, ...],
-    truth: str | None,
-    scale: str | None,
-    level: str | None,
-    form: str,
-    as_json: bool,
+    table: Path, raters: tuple[str, ...], scale: str | None, level: str | None, form: str, as_json: bool, **named: Any
 ) -> int:
     """Measure how far raters agree: judges, people, or one judge asked several times.
 
@@ -54,11 +47,9 @@ def agreement(
       honestone agreement ratings.csv --unit id --truth human --format truescore > verdicts.csv
     """
     columns = Columns(
-        unit=unit,
         raters=tuple(name for names in raters for name in names.split(",")),
-        ignore=ignore,
-        truth=truth,
         scale=None if scale is None else parse_scale(scale),
+        **named,
     )
     request = AgreementRequest(table=table, columns=columns, level=None if level is None else Level(level))
     if form == "truescore" and not as_json:

@@ -27,17 +27,7 @@ from honestone.cli.terminal import Progress, here, render, write
 @shared.json_option
 @shared.quiet_option
 @asks_people
-def calibrate(
-    artifacts: tuple[Path, ...],
-    labels: Path,
-    rubric: Path,
-    strict: bool,
-    accept_loss: bool,
-    form: str,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> int:
+def calibrate(artifacts: tuple[Path, ...], strict: bool, form: str, as_json: bool, quiet: bool, **options: Any) -> int:
     """Measure judges against people: judge every labelled artifact, and compare the answers with the labels.
 
     Gives for each judge, and each criterion, its agreement with people above chance (kappa, alpha), how often it passes
@@ -53,13 +43,7 @@ def calibrate(
       honestone calibrate --labels labels.jsonl --rubric rubric.yaml --judge openai:gpt-5.1
       honestone calibrate new/*.md --labels labels.csv --rubric rubric.yaml --judge codex --judge gemini --strict
     """
-    request = CalibrateRequest(
-        labels=labels,
-        rubric=rubric,
-        judging=shared.take_judging(options),
-        population=artifacts,
-        accept_loss=accept_loss,
-    )
+    request = CalibrateRequest(population=artifacts, judging=shared.take_judging(options), **options)
     with Progress(quiet=quiet) as progress:
         document = calibrate_judges(here(), request, progress)
     form = "json" if as_json else form

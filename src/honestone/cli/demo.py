@@ -23,10 +23,10 @@ import click
 
 from honestone.cli import options as shared
 from honestone.core.errors import FileError, UsageError
+from honestone.system.drawing import Style, clean, style_for, wrap
 
 if TYPE_CHECKING:
     from honestone.core.rubric import Rubric
-    from honestone.system.drawing import Style
 
 FOLDER = "honestone-demo"
 _RUBRIC = "rubric.yaml"
@@ -156,7 +156,6 @@ class _Demo:
     """One demo in its folder; `shown` is the folder's name as seen from where the command was typed."""
 
     def __init__(self, name: str, place: Path, shown: str, *, keep: bool, as_json: bool, quiet: bool) -> None:
-        from honestone.system.drawing import style_for
 
         self._name = name
         self._place = place
@@ -184,7 +183,6 @@ class _Demo:
 
     def _run_plainly(self) -> int:
         """The document or the report alone on stdout; where it happens on stderr."""
-        from honestone.system.drawing import clean
 
         if not self._quiet:
             print(f"in {clean(self._shown)}: honestone improve {' '.join(self._words)}", file=sys.stderr)
@@ -199,7 +197,6 @@ class _Demo:
     def _page(self, part: str, **facts: object) -> list[str]:
         """A part of `demo.txt.j2` in lines that fit; what is after a label hangs behind it."""
         from honestone.report.templates import text_lines
-        from honestone.system.drawing import wrap
 
         lines = []
         for row in text_lines(

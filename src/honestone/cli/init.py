@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from honestone.cli import options as shared
+from honestone.cli.terminal import dump, here, write
 from honestone.core.errors import FileError
 from honestone.templates import starter_text
 
@@ -86,7 +87,6 @@ def _write(path: Path, text: str, remark: str, done: _Done) -> None:
 
 def _write_settings(folder: Path, done: _Done) -> None:
     """Not where settings hold already, for example those of a `pyproject.toml`: a second file would hide them."""
-    from honestone.cli.terminal import here
     from honestone.formats.settings import find_settings
 
     holding = find_settings(folder.resolve()).folder
@@ -100,7 +100,6 @@ def _write_settings(folder: Path, done: _Done) -> None:
 
 def _tell(folder: Path, document: Path, done: _Done, others: Sequence[str], *, as_json: bool) -> None:
     """`others` are the documents that could have been meant too."""
-    from honestone.cli.terminal import dump, write
     from honestone.system.drawing import clean, count, style_for
 
     commands = next_commands(folder, document)

@@ -6,7 +6,7 @@ import re
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -45,17 +45,7 @@ _RUN: Final = re.compile(r"last|[0-9A-Z]{4,26}")
 @shared.json_option
 @shared.quiet_option
 def label(
-    artifacts: tuple[Path, ...],
-    rubric: Path,
-    labels: Path,
-    rater: str,
-    sample: int | None,
-    browser: bool,
-    port: int | None,
-    no_open: bool,
-    accept_loss: bool,
-    as_json: bool,
-    quiet: bool,
+    artifacts: tuple[Path, ...], browser: bool, port: int | None, no_open: bool, as_json: bool, quiet: bool, **said: Any
 ) -> int:
     """Label artifacts by hand, so that `honestone calibrate` can measure judges against people. RUN labels what a run of eval
     judged: its artifacts, or the outputs of a suite.
@@ -72,16 +62,7 @@ def label(
       honestone label last --sample 50 --browser --rubric rubric.yaml --labels labels.jsonl --rater maria
     """
     run = _run_of(artifacts)
-    request = LabelRequest(
-        artifacts=artifacts if run is None else (),
-        run=run,
-        rubric=rubric,
-        labels=labels,
-        rater=rater,
-        sample=sample,
-        own_order=browser,
-        accept_loss=accept_loss,
-    )
+    request = LabelRequest(artifacts=artifacts if run is None else (), run=run, own_order=browser, **said)
     with Progress(quiet=quiet) as progress:
         if not browser:
             shared.refuse_without_browser(port, no_open)

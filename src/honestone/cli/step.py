@@ -30,8 +30,11 @@ _session_option = click.option(
     "--session",
     metavar="ID",
     envvar=SESSION_VARIABLES,
+    callback=lambda ctx, param, value: value or None,
     help=f"The agent's session that owns the run. [{', '.join(SESSION_VARIABLES)}]",
 )
+_json_option = click.option("--json", is_flag=True, hidden=True, expose_value=False)
+"""JSON is printed in any case."""
 _compact_option = click.option(
     "--compact",
     is_flag=True,
@@ -55,20 +58,14 @@ def step() -> None:
 @click.command("next")
 @click.argument("artifact", type=shared.PATH, required=False)
 @click.option("-r", "--rubric", type=shared.PATH, help="The rubric file.")
-@click.option("--json", "as_json", is_flag=True, hidden=True)
+@_json_option
 @loop_options
 @shared.judging_options
 @_session_option
 @_compact_option
 @shared.quiet_option
 def next_(
-    artifact: Path | None,
-    rubric: Path | None,
-    as_json: bool,
-    session: str | None,
-    compact: bool,
-    quiet: bool,
-    **options: Any,
+    artifact: Path | None, rubric: Path | None, session: str | None, compact: bool, quiet: bool, **options: Any
 ) -> int:
     """Run the loop until it needs somebody, and print what to do as JSON. Asking again prints the same.
 
@@ -79,7 +76,7 @@ def next_(
 
     Without ARTIFACT it resumes the latest run of this session, never another's. Exits 0 while there is something to do, then as `improve`.
     """
-    form = StepsForm(session=session or None, quiet=quiet, compact=compact)
+    form = StepsForm(session=session, quiet=quiet, compact=compact)
     if artifact is None:
         return _resume(None, Submission(), form)
     if rubric is None:
@@ -105,22 +102,12 @@ def next_(
     help="The round that is handed in: repeated by mistake, it is not taken for the next one's.",
 )
 @click.option("--message", default="", metavar="TEXT", help="A word on it for the record.")
-@click.option("--json", "as_json", is_flag=True, hidden=True)
+@_json_option
 @_session_option
 @_compact_option
 @shared.store_option
 @shared.quiet_option
-def submit(
-    run: str | None,
-    reply_path: str | None,
-    ended: Any,
-    number: int | None,
-    message: str,
-    as_json: bool,
-    session: str | None,
-    compact: bool,
-    quiet: bool,
-) -> int:
+def submit(run: str | None, reply_path: str | None, ended: Any, number: int | None, message: str, **form: Any) -> int:
     """Hand in the edited copy, or a judge's reply with --reply, and continue to the next action.
 
     The bytes at the location decide what the edit is worth. With RUN and --round, as each action's `then` has them,
@@ -128,7 +115,7 @@ def submit(
     """
     reply = None if reply_path is None else read_reply_file(reply_path)
     handed = Submission(reply=reply, is_edit=reply is None, round=number, ended=ended, message=message[:2000])
-    return _resume(run, handed, StepsForm(session=session or None, quiet=quiet, compact=compact))
+    return _resume(run, handed, StepsForm(**form))
 
 
 @click.command("status")

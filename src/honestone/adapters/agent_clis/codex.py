@@ -267,21 +267,24 @@ def _list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
+_CALLS: Final = {
+    "command_execution": ("command", "aggregated_output"),
+    "file_change": ("changes", "status"),
+    "web_search": ("query", ""),
+}
+"""What an item of that type was given, and what came of it."""
+
+
 def _tool_call(item: Mapping[str, Any]) -> ToolCall | None:
     """Under the name that its events give it; a tool of a server under its own."""
     kind = string(item.get("type"))
-    match kind:
-        case "command_execution":
-            return ToolCall(name=kind, arguments={"command": item.get("command")}, result=item.get("aggregated_output"))
-        case "file_change":
-            return ToolCall(name=kind, arguments={"changes": item.get("changes")}, result=item.get("status"))
-        case "web_search":
-            return ToolCall(name=kind, arguments={"query": item.get("query")})
-        case "mcp_tool_call":
-            given = table(item.get("arguments"))
-            return ToolCall(name=string(item.get("tool")) or kind, arguments=given, result=item.get("result"))
-        case _:
-            return None
+    if kind == "mcp_tool_call":
+        given = table(item.get("arguments"))
+        return ToolCall(name=string(item.get("tool")) or kind, arguments=given, result=item.get("result"))
+    if kind not in _CALLS:
+        return None
+    asked, result = _CALLS[kind]
+    return ToolCall(name=kind, arguments={asked: item.get(asked)}, result=item.get(result))
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Kind, Setup
+from honestone.adapters.loose_json import one_line
 from honestone.adapters.machine import key_in
 from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed
@@ -33,7 +34,6 @@ _PROXIES: Final = [
     form(name) for name in ("https_proxy", "http_proxy", "all_proxy", "no_proxy") for form in (str, str.upper)
 ]
 _CERTIFICATES: Final = ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "CODEX_CA_CERTIFICATE")
-_MOST_WORDS: Final = 300
 
 Build = Callable[[CliFolders, str], Command]
 
@@ -238,10 +238,3 @@ _WITH_KEY: Final[Mapping[Kind, str]] = {
     "refused": "{key} was refused{number}{because}",
     "not signed in": "{cli} is not logged in{because}; set {key}",
 }
-
-
-def one_line(text: str, limit: int = _MOST_WORDS) -> str:
-    """Printable, on one line, clipped: what a program says is not to be trusted with a terminal."""
-    text = re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "", text)
-    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"

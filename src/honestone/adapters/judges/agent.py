@@ -26,10 +26,7 @@ class AgentModel(NothingToClose):
                 hint="letters, digits, `-`, `_` and `.`, for example agent:reviewer",
             )
         self.name = name
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return {"kind": "agent", "name": self.name}
+        self.identity: Mapping[str, Any] = {"kind": "agent", "name": name}
 
     async def complete(self, prompt: Prompt) -> Completion:
         raise CallFailed(

@@ -20,14 +20,8 @@ class PairJudge(PromptedJudge):
     layout = LAYOUT
 
     def __init__(self, judge: PromptedJudge) -> None:
-        super().__init__(
-            judge.id,
-            judge.model,
-            structured=judge.structured,
-            max_output_tokens=judge.max_output_tokens,
-            budget=judge.budget,
-            reasks=judge.reasks,
-        )
+        """With the model and the settings of that judge. A pair is shown without images."""
+        vars(self).update(vars(judge), images=False)
 
     def _fitted(self, question: Question) -> Fitted:
         """Each text gets half of the room, and what the other leaves of its half."""

@@ -43,12 +43,8 @@ class RecordJudge(NothingToClose):
             raise FileError(
                 f"the recorded answers {str(path)!r} are not UTF-8 (byte {error.start})", hint=_HINT
             ) from None
-        self._digest = digest_of(data)
+        self.identity: Mapping[str, Any] = {"kind": "record", "digest": digest_of(data)}
         self._rows = _index(_rows(text, path), path)
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return {"kind": "record", "digest": self._digest}
 
     def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
         artifact = question.artifact

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Unpack
 
 from honestone.adapters.transport import Endpoint, KeyVariable, clean, decode, hold, is_loopback, let_go
 from honestone.core.errors import SettingsError
@@ -76,41 +76,40 @@ def family_of(provider: str, model: str | None = None) -> str:
     return re.split(r"[-:.@_\d]", name)[0] or known
 
 
+class ServerSettings(TypedDict, total=False):
+    """Where a model is, and how it is called. `api_key_env` None: the provider's usual variable; "": no key. `timeout` in
+    seconds."""
+
+    base_url: str | None
+    api_key_env: str | None
+    timeout: float | None
+    concurrency: int | None
+
+
 def make_model(
     provider: str,
     model: str,
     *,
-    base_url: str | None = None,
-    api_key_env: str | None = None,
-    timeout: float | None = None,
     parameters: Mapping[str, Any] | None = None,
     api: str | None = None,
-    concurrency: int | None = None,
+    **server: Unpack[ServerSettings],
 ) -> Model:
     """A model by provider and name. Raises SettingsError for anything that can be seen to be wrong without a call.
 
-    `api_key_env` None: the provider's usual variable; "": no key. `api` is "responses" or "chat" for OpenAI's two.
+    `api` is "responses" or "chat" for OpenAI's two.
     """
     known = find_provider(provider)
     if not model or not model.strip() or not model.isprintable() or ".." in model:
         raise SettingsError(f"{model!r} is not the name of a model", hint=f"write it as {known.name}:MODEL")
-    chosen = _choose_api(known, api, _base_url(known, base_url))
-    endpoint = make_endpoint(
-        known, base_url=base_url, api_key_env=api_key_env, timeout=timeout, concurrency=concurrency
-    )
+    chosen = _choose_api(known, api, _base_url(known, server.get("base_url")))
+    endpoint = make_endpoint(known, **server)
     from honestone.adapters.models.options import read_options
 
     return _class_of(chosen)(endpoint=endpoint, model=model.strip(), options=read_options(parameters or {}))
 
 
-def make_endpoint(
-    known: Provider,
-    *,
-    base_url: str | None = None,
-    api_key_env: str | None = None,
-    timeout: float | None = None,
-    concurrency: int | None = None,
-) -> Endpoint:
+def make_endpoint(known: Provider, **server: Unpack[ServerSettings]) -> Endpoint:
+    base_url, timeout, concurrency = server.get("base_url"), server.get("timeout"), server.get("concurrency")
     if timeout is not None and not 0 < timeout <= 86_400:
         raise SettingsError(f"the time limit is {timeout:g} s, but must be above 0 and at most a day")
     if concurrency is not None and not (isinstance(concurrency, int) and 1 <= concurrency <= 1000):
@@ -119,7 +118,7 @@ def make_endpoint(
     return Endpoint(
         provider=known.name,
         base_url=_base_url(known, base_url),
-        key=key_variable(known, base_url, api_key_env),
+        key=key_variable(known, base_url, server.get("api_key_env")),
         auth=auth,
         headers={"anthropic-version": "2023-06-01"} if known.api == "messages" else {},
         timeout=timeout or DEFAULT_TIMEOUT,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from honestone.adapters.loose_json import count, table, tables
 from honestone.adapters.models.api_model import no_reply, usage
-from honestone.adapters.models.catalog import find_provider, make_endpoint
+from honestone.adapters.models.catalog import ServerSettings, find_provider, make_endpoint
 from honestone.adapters.transport import Endpoint, hold, let_go
 from honestone.core.errors import SettingsError
 from honestone.core.json_value import Json, JsonObject
@@ -78,14 +78,7 @@ def _is_number(one: object) -> bool:
 
 
 def make_embedder(
-    provider: str,
-    model: str,
-    *,
-    base_url: str | None = None,
-    api_key_env: str | None = None,
-    timeout: float | None = None,
-    concurrency: int | None = None,
-    dimensions: int | None = None,
+    provider: str, model: str, *, dimensions: int | None = None, **server: Unpack[ServerSettings]
 ) -> HttpEmbedder:
     """An embeddings model by provider and name. Raises SettingsError for what can be seen to be wrong without a call."""
     known = find_provider(provider)
@@ -93,7 +86,4 @@ def make_embedder(
         raise SettingsError(f"{known.name} has no embeddings", hint="use openai, google, ollama, vllm or compatible")
     if not model.strip() or not model.isprintable() or ".." in model:
         raise SettingsError(f"{model!r} is not the name of a model", hint=f"write it as {known.name}:MODEL")
-    endpoint = make_endpoint(
-        known, base_url=base_url, api_key_env=api_key_env, timeout=timeout, concurrency=concurrency
-    )
-    return HttpEmbedder(endpoint, model.strip(), dimensions)
+    return HttpEmbedder(make_endpoint(known, **server), model.strip(), dimensions)

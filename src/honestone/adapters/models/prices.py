@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from honestone.adapters.models.batches.options import MOST, PRICE_SHARE
 from honestone.core.errors import SettingsError
-from honestone.core.needs import MachineNeeds
 from honestone.ports import Completion, Model, Prompt, Usage, needs_of
 
 CHARS_PER_TOKEN: Final = 4
@@ -130,10 +129,8 @@ class PricedModel:
         self.concurrency = MOST if batched else 1024
         self._share = PRICE_SHARE if batched else 1.0
         self._price = price(provider, name, prices)
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self.model.identity
+        self.identity = model.identity
+        self.needs = needs_of(model)
 
     async def complete(self, prompt: Prompt) -> Completion:
         completion = await self.model.complete(prompt)
@@ -143,10 +140,6 @@ class PricedModel:
         if cost is None:
             return completion
         return replace(completion, usage=replace(completion.usage, usd=cost * self._share))
-
-    @property
-    def needs(self) -> MachineNeeds:
-        return needs_of(self.model)
 
     async def close(self) -> None:
         await self.model.close()

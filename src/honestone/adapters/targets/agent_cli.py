@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any, Final, Unpack
 
 from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
-from honestone.adapters.agent_clis.driver import carry_out, failure, one_line, require_sendable
+from honestone.adapters.agent_clis.driver import carry_out, failure, require_sendable
 from honestone.adapters.agent_clis.setup import CliAdapter, CliSettings
+from honestone.adapters.loose_json import one_line
 from honestone.adapters.machine import require
 from honestone.adapters.targets.model import with_artifact
+from honestone.adapters.targets.trace_parsing import since
 from honestone.adapters.targets.working_directory import skills_installed
 from honestone.core.errors import SettingsError
 from honestone.core.skill.skill_file import SKILL_FILE, Skill, split
@@ -61,8 +63,8 @@ class AgentCliTarget(CliAdapter):
             require_sendable(self.cli, text)
             outcome = await self._carried_out(task, setup, text)
         except CallFailed as failed:
-            return Output(text="", error=failed.reason, duration_ms=_since(started))
-        return _output(self.cli, setup, outcome, task, _since(started))
+            return Output(text="", error=failed.reason, duration_ms=since(started))
+        return _output(self.cli, setup, outcome, task, since(started))
 
     async def _carried_out(self, task: Task, setup: Setup, text: str) -> CliOutcome:
         with ExitStack() as shelves:
@@ -87,10 +89,6 @@ def _asked(task: Task) -> str:
     if task.skill is None and task.version is not None and not task.isolated:
         return with_artifact(task.version, task.prompt if task.messages else "")
     return task.prompt
-
-
-def _since(started: float) -> int:
-    return int((time.monotonic() - started) * 1000)
 
 
 def _output(cli: AgentCli, setup: Setup, outcome: CliOutcome, task: Task, took: int) -> Output:

@@ -9,7 +9,7 @@ from pathlib import Path
 from honestone.adapters.functions import FunctionCall, Raised
 from honestone.adapters.targets._child import arguments, artifact_parameter
 from honestone.adapters.targets.command import given_of
-from honestone.adapters.targets.trace_parsing import Misread, returned
+from honestone.adapters.targets.trace_parsing import Misread, returned, since
 from honestone.core.suite.case import Case
 from honestone.ports import Function, NothingToClose, Output, Task
 from honestone.system.files import make_copy
@@ -39,13 +39,9 @@ class FunctionTarget(NothingToClose):
         try:
             given, named = arguments(self._artifact, given_of(task), artifact)
             said = await self._call.within(timeout, *given, **named)
-            return returned(said, duration_ms=_since(began))
+            return returned(said, duration_ms=since(began))
         except TimeoutError:
             why = f"no output within {timeout:g} s"
         except (Raised, Misread, TypeError) as error:
             why = str(error)
-        return Output(text="", error=why, duration_ms=_since(began))
-
-
-def _since(began: float) -> int:
-    return int((time.monotonic() - began) * 1000)
+        return Output(text="", error=why, duration_ms=since(began))

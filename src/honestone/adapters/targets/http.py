@@ -16,7 +16,7 @@ from typing import Any
 
 from honestone.adapters.machine import require
 from honestone.adapters.targets.command import prompt_of
-from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, as_output
+from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, as_output, since
 from honestone.adapters.transport import Answer, Endpoint, hold, key_header, let_go
 from honestone.core.artifact import Version
 from honestone.core.checks import visible
@@ -44,31 +44,22 @@ class HttpTarget:
         self._endpoint = Endpoint(provider="target", base_url=url, timeout=timeout, max_bytes=OUTPUT_LIMIT)
         self._host = parts.netloc
         self._key_env = key_env
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return {"kind": "http", "url": self._endpoint.base_url}
-
-    @property
-    def needs(self) -> MachineNeeds:
-        return NO_NEEDS if self._key_env is None else MachineNeeds(keys=(KeyNeed(variables=(self._key_env,)),))
+        self.identity: Mapping[str, Any] = {"kind": "http", "url": url}
+        self.needs = NO_NEEDS if key_env is None else MachineNeeds(keys=(KeyNeed(variables=(key_env,)),))
 
     def refuse(self, cases: Sequence[Case]) -> None:
         require(f"the target {self._host}", self.needs)
 
-    def _key(self) -> str:
-        return os.environ.get(self._key_env or "", "").strip()
-
     async def run(self, task: Task) -> Output:
         endpoint = replace(self._endpoint, timeout=task.timeout or self._endpoint.timeout)
-        key, started = self._key(), time.monotonic()
+        key, started = os.environ.get(self._key_env or "", "").strip(), time.monotonic()
         # A connection of its own for each run: one that the server closes meanwhile would cost a run.
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/plain", "Connection": "close"}
         body = json.dumps(_body(task)).encode()
         got = await hold(self).exchange("POST", endpoint, "", headers | key_header(endpoint.auth, key), body)
         output = Output(text="", error=got.reason) if isinstance(got, CallFailed) else _read(got)
         error = output.error.replace(key, "[key]") if output.error and key else output.error
-        return replace(output, error=error, duration_ms=int((time.monotonic() - started) * 1000))
+        return replace(output, error=error, duration_ms=since(started))
 
     async def close(self) -> None:
         await let_go(self)

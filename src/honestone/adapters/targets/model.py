@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from honestone.adapters.machine import require
+from honestone.adapters.targets.trace_parsing import since
 from honestone.core.artifact import Version
-from honestone.core.needs import MachineNeeds
 from honestone.core.skill.skill_file import SKILL_FILE, Skill
 from honestone.core.suite.case import Case, as_prompt
 from honestone.core.suite.trace import Trace
@@ -32,14 +32,8 @@ class ModelTarget:
         self._model = model
         self._timeout = timeout
         self._waits = tuple(waits)
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return {**self._model.identity, "layout": 1}
-
-    @property
-    def needs(self) -> MachineNeeds:
-        return needs_of(self._model)
+        self.identity: Mapping[str, Any] = {**model.identity, "layout": 1}
+        self.needs = needs_of(model)
 
     def refuse(self, cases: Sequence[Case]) -> None:
         """Raises SettingsError when the key is missing. What else is wrong the model says when it is first asked."""
@@ -60,7 +54,7 @@ class ModelTarget:
         usage = completion.usage
         return Output(
             text=completion.text,
-            duration_ms=_since(started),
+            duration_ms=since(started),
             usage=usage,
             trace=Trace(
                 tool_calls=(),  # it was given none
@@ -87,11 +81,7 @@ class ModelTarget:
 
 
 def _failed(why: str, started: float, usage: Usage | None = None) -> Output:
-    return Output(text="", error=why, duration_ms=_since(started), usage=usage or Usage())
-
-
-def _since(started: float) -> int:
-    return int((time.monotonic() - started) * 1000)
+    return Output(text="", error=why, duration_ms=since(started), usage=usage or Usage())
 
 
 # ----------------------------------------------------------------------------------------------------------- prompts

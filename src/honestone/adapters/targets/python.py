@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from honestone.adapters.targets._child import MARK
 from honestone.adapters.targets.command import failure_of, given_of
-from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, Misread, parsed, returned
+from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, Misread, parsed, returned, since
 from honestone.adapters.targets.working_directory import room_for
 from honestone.core.checks import visible
 from honestone.core.errors import UsageError
@@ -86,12 +86,12 @@ class PythonTarget:
                 raise Misread(visible(answer["error"]))
             if "returned" not in answer:
                 raise Misread(_NO_ANSWER)
-            return returned(answer["returned"], duration_ms=_since(began))
+            return returned(answer["returned"], duration_ms=since(began))
         except Gone as gone:
             why = failure_of(gone.ended, timeout) or _NO_ANSWER
         except (_NotReady, Misread) as error:
             why = str(error)
-        return Output(text="", error=why, duration_ms=_since(began))
+        return Output(text="", error=why, duration_ms=since(began))
 
     async def _alone(self, task: Task, timeout: float) -> dict[str, Any]:
         with room_for(task, cwd=self._cwd, pass_env=self._pass_env) as room:
@@ -172,10 +172,6 @@ def _copy(task: Task, room: Path) -> Iterator[Path | None]:
         yield make_copy(task.version, place, name="artifact").place
     finally:
         remove(place)
-
-
-def _since(began: float) -> int:
-    return int((time.monotonic() - began) * 1000)
 
 
 def _read(answer: bytes) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Read strictly: a token count that is a text, or a tool call without a name, is a
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any, Final
@@ -24,6 +25,11 @@ WANTED: Final = 'a JSON text, or an object {"output": TEXT, ...}'
 
 class Misread(Exception):
     """What a target said cannot be taken for what it should be; its text says why."""
+
+
+def since(started: float) -> int:
+    """The milliseconds since a moment of `time.monotonic`, as an output tells how long it took."""
+    return int((time.monotonic() - started) * 1000)
 
 
 def as_output(data: bytes, *, is_json: bool, duration_ms: int = 0) -> Output:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -71,17 +70,6 @@ def remove_record(base: Path) -> None:
 def _place(base: Path) -> Path:
     name = hashlib.sha256(os.fsencode(base)).hexdigest()[:32]
     return person_folder("XDG_STATE_HOME", ".local/state") / "agents" / f"{name}.json"
-
-
-@contextmanager
-def alone_at(base: Path) -> Iterator[None]:
-    """One installation at a time in a project or home."""
-    handle = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def make_changes(changes: Sequence[FileChange], *, private: bool) -> None:

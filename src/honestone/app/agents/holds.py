@@ -60,7 +60,7 @@ def count_hold(folder: Path, recorded: str) -> Holds | None:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """One hook at a time: hosts may run several."""
+    """One process at a time with a folder: hosts may run several hooks, and people several installations."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

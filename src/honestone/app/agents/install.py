@@ -15,7 +15,6 @@ from honestone.app.agents.file_changes import (
     FileChange,
     FileNotes,
     InstallRecord,
-    alone_at,
     load_record,
     make_changes,
     missing_folders,
@@ -24,6 +23,7 @@ from honestone.app.agents.file_changes import (
     remove_record,
     save_record,
 )
+from honestone.app.agents.holds import alone_in
 from honestone.app.agents.host_files import (
     MAY_BE_MADE,
     HostFile,
@@ -96,7 +96,7 @@ def install(request: InstallRequest) -> Installed:
     """Raises FileError, before anything is written, for settings that cannot be read and for what is not ours."""
     _require_words(request.command)
     hosts = [HOSTS[name] for name in request.agents]
-    with alone_at(request.scope.base):
+    with alone_in(request.scope.base):
         edits = _Edits(request.scope)
         for host in hosts:
             command = request.command or edits.command(host) or NAME
@@ -124,7 +124,7 @@ def uninstall(request: InstallRequest) -> Installed:
     """Takes out what is ours, and leaves what the person made of it since. Raises FileError before anything is written."""
     hosts = [HOSTS[name] for name in request.agents]
     others = [host for host in HOSTS.values() if host not in hosts]
-    with alone_at(request.scope.base):
+    with alone_in(request.scope.base):
         edits = _Edits(request.scope)
         shared = {host.skill for host in others if edits.command(host)}
         for host in hosts:

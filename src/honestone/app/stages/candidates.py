@@ -90,10 +90,8 @@ def propose(request: ProposeRequest, files: StageFiles, observer: Observer) -> S
 def make_stage_worker(name: str, skill: SkillUnderEdit, timeout: float | None) -> Worker:
     from honestone.adapters.registry import WORKER_TIMEOUT, make_worker
 
-    context = make_context(
-        JudgingOptions(), skill.workspace, worker_timeout=timeout or WORKER_TIMEOUT, artifact=skill.root
-    )
-    return make_worker(name, context)
+    context = make_context(JudgingOptions(), skill.workspace)
+    return make_worker(name, replace(context, worker_timeout=timeout or WORKER_TIMEOUT, artifact=skill.root))
 
 
 # ------------------------------------------------------------------------------------------------------ one proposal

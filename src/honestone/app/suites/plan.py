@@ -447,7 +447,8 @@ def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer
     size = judging_options.max_bytes(request.judging, workspace.settings)
     chosen = choose_cases(cases, request.choice, lambda: last_statuses(workspace, path))
     checker = _make_checker(workspace, request, source, cases)
-    context = judging_options.make_context(request.judging, workspace, cases=cases, suite_folder=source.base)
+    context = judging_options.make_context(request.judging, workspace)
+    context = replace(context, cases=cases, suite_folder=source.base)
     if request.outputs is None:
         subjects = _load_subjects(workspace, request, source, size)
         columns = _columns_to_run(request, source, context, subjects, chosen, observer)

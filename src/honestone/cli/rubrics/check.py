@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.terminal import dump, write
+from honestone.cli.terminal import Progress, dump, here, write
 from honestone.core.numbers import show_bar, show_points
 from honestone.core.rubric import Rubric
-from honestone.system.drawing import count
+from honestone.system.drawing import clean, count
 
 if TYPE_CHECKING:
     from honestone.app.rubrics.check import RubricCheck
@@ -42,7 +42,6 @@ def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
     With --golden or --oracle judges are asked: exit 1 when a verdict is not as it must be, 3 when it cannot be decided.
     """
     from honestone.app.rubrics.check import RubricCheckRequest, check_rubric
-    from honestone.cli.terminal import Progress, here
 
     request = RubricCheckRequest(judging=shared.take_judging(options), **options)
     with Progress(quiet=quiet) as progress:
@@ -58,7 +57,6 @@ def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
 
 
 def _print(checked: RubricCheck, *, with_table: bool) -> None:
-    from honestone.system.drawing import clean
 
     lines: list[str] = []
     if checked.fixed is not None:

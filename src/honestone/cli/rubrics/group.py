@@ -17,6 +17,7 @@ from honestone.cli.rubrics.new import new
 from honestone.cli.terminal import dump, write
 from honestone.core.numbers import show_bar
 from honestone.core.rubric import Criterion, as_written
+from honestone.system.drawing import clean
 
 
 @click.group("rubric", cls=StrictGroup, short_help="Write, check, lock, convert and show rubrics.")
@@ -70,7 +71,6 @@ def show(path: Path | None, schema: bool, template: str | None, formats: bool, a
 
         write(dump(to_plain(found)) + "\n")
         return 0
-    from honestone.system.drawing import clean
 
     write(clean(found.title or path.name) + "\n")
     write(f"threshold {show_bar(found.threshold)}, floor {show_bar(found.floor) if found.floor else 'off'}\n\n")
@@ -80,7 +80,6 @@ def show(path: Path | None, schema: bool, template: str | None, formats: bool, a
 
 
 def _outline(group: tuple[Criterion, ...], indent: str) -> Any:
-    from honestone.system.drawing import clean
 
     total = sum(c.weight for c in group if c.weight > 0)
     for criterion in group:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.terminal import dump, write
+from honestone.cli.terminal import Progress, dump, here, write
+from honestone.system.drawing import clean
 
 if TYPE_CHECKING:
     from honestone.app.rubrics.lock import LockState
@@ -22,34 +23,21 @@ if TYPE_CHECKING:
 @shared.judging_options
 @shared.json_option
 @shared.quiet_option
-def lock(
-    path: Path,
-    artifacts: tuple[Path, ...],
-    only_check: bool,
-    accept_loss: bool,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> int:
+def lock(path: Path, artifacts: tuple[Path, ...], as_json: bool, quiet: bool, **options: Any) -> int:
     """Write RUBRIC.lock: the contract that `eval` with the same options has, and its id.
 
     Name the ARTIFACT too where a check runs a program that is part of it.
     """
     from honestone.app.rubrics.lock import lock_rubric
-    from honestone.cli.terminal import Progress, here
 
     judging = shared.take_judging(options)
     with Progress(quiet=quiet) as progress:
-        locked = lock_rubric(
-            here(), path, artifacts, judging, only_check=only_check, accept_loss=accept_loss, note=progress.note
-        )
+        locked = lock_rubric(here(), path, artifacts, judging, note=progress.note, **options)
     print_lock(locked, as_json=as_json)
     return 0
 
 
 def print_lock(locked: LockState, *, as_json: bool) -> None:
-    from honestone.system.drawing import clean
-
     place, contract = str(locked.place), locked.contract.id
     if as_json:
         write(dump({"schema": "honestone.lock/1", "path": place, "contract": contract, "state": locked.state}) + "\n")

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.terminal import dump, write
+from honestone.cli.terminal import Progress, dump, here, write
 from honestone.core.errors import UsageError
+from honestone.system.drawing import clean, count, line, style_for
 from honestone.system.new_file import refuse_overwriting, write_new
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ OUTPUT: Final = Path("rubric.yaml")
 
 
 @click.command("new", short_help="Write a rubric: a conversation, flags, or a template.")
-@click.option("--about", metavar="TEXT", help="What is judged: in your own words, or a template's name.")
+@click.option("--about", default="", metavar="TEXT", help="What is judged: in your own words, or a template's name.")
 @click.option("--criterion", "criteria", multiple=True, metavar='"NAME: WHAT"', help="What matters; two at least.")
 @click.option("--item", "items", multiple=True, metavar='"NAME: ITEM"', help="A yes/no item of a criterion.")
 @click.option(
@@ -55,14 +56,7 @@ OUTPUT: Final = Path("rubric.yaml")
 @click.option("-y", "--yes", is_flag=True, help="Ask nothing, accept the draft and write it.")
 @shared.json_option
 def new(
-    template: str | None,
-    source: Path | None,
-    list_templates: bool,
-    force: bool,
-    yes: bool,
-    as_json: bool,
-    about: str | None,
-    **said: Any,
+    template: str | None, source: Path | None, list_templates: bool, force: bool, yes: bool, as_json: bool, **said: Any
 ) -> int:
     """Make a rubric out of what matters to you.
 
@@ -74,7 +68,7 @@ def new(
 
     if list_templates:
         return _list_templates(as_json)
-    request = NewRubricRequest(about=about or "", **said)
+    request = NewRubricRequest(**said)
     if template is not None:
         return _write_template(template, request, force=force, as_json=as_json)
     if source is not None:
@@ -103,7 +97,6 @@ def _list_templates(as_json: bool) -> int:
         ]
         write(dump({"schema": "honestone.templates/1", "templates": plain}) + "\n")
         return 0
-    from honestone.system.drawing import count
 
     for one, items in rows:
         by_code = sum(item.check is not None for item in items)
@@ -134,10 +127,8 @@ def _write_template(name: str, request: NewRubricRequest, *, force: bool, as_jso
 def _from_file(source: Path, request: NewRubricRequest, *, yes: bool, force: bool, as_json: bool) -> int:
     """Without --yes the draft is shown alone."""
     from honestone.app.rubrics.new import points_bar
-    from honestone.cli.terminal import here
     from honestone.formats.drafts.rubrics import rubric_from_file
     from honestone.system.documents import DOCUMENTS, document_text
-    from honestone.system.drawing import clean
 
     if request.criteria or request.items or request.anchors or request.weights or request.judge:
         raise UsageError(
@@ -168,7 +159,6 @@ def _from_file(source: Path, request: NewRubricRequest, *, yes: bool, force: boo
 
 def _by_flags(request: NewRubricRequest, *, yes: bool, force: bool, as_json: bool) -> int:
     from honestone.app.rubrics.new import draft_rubric, refuse_incomplete
-    from honestone.cli.terminal import Progress, here
 
     if not yes and not as_json:
         refuse_incomplete(request.answers())
@@ -191,7 +181,6 @@ def _in_conversation(request: NewRubricRequest, *, force: bool) -> int:
     from honestone.app.rubrics.conversation import converse
     from honestone.app.rubrics.draft_file import KeptAnswers
     from honestone.app.rubrics.new import rubric_text
-    from honestone.cli.terminal import here
 
     output = request.output
     again = shlex.join(["honestone", "rubric", "new", *([] if output == OUTPUT else ["--output", str(output)])])
@@ -211,7 +200,6 @@ def _print_result(draft: RubricDraft, written: Path | None, notes: Sequence[str]
         document = replace(draft_document(draft), notes=list(notes), written=str(written) if written else None)
         write(dump(document) + "\n")
         return
-    from honestone.system.drawing import style_for
 
     style = style_for(sys.stdout)
     write(style.finish(contract_lines(draft, style, style.columns)))
@@ -221,7 +209,6 @@ def _print_result(draft: RubricDraft, written: Path | None, notes: Sequence[str]
 
 
 def _print_next(output: Path) -> None:
-    from honestone.system.drawing import line
 
     name = line(shlex.quote(str(output)))
     write(f"wrote {line(output)}\n\nnext\n  honestone rubric check {name}\n  honestone eval ARTIFACT --rubric {name}\n")

@@ -16,6 +16,7 @@ from honestone.cli.stages.group import (
     stage_options,
     worker_options,
 )
+from honestone.cli.terminal import Progress
 
 if TYPE_CHECKING:
     from honestone.formats.stage_files import ScoredCandidate
@@ -46,7 +47,6 @@ def propose_command(state_root: Path | None, output: Path | None, as_json: bool,
     Proposals that change nothing, leave the skill or repeat an earlier one are reported and are not candidates.
     """
     from honestone.app.stages.candidates import ProposeRequest, propose
-    from honestone.cli.terminal import Progress
 
     request = ProposeRequest(judging=judging_of(asked), **asked)
     with Progress(quiet=quiet) as progress:
@@ -72,7 +72,6 @@ def rank_command(
     whose plan can be applied gets 7.
     """
     from honestone.app.stages.candidates import RankRequest, rank
-    from honestone.cli.terminal import Progress
 
     judging = judging_of(asked)
     if mock and judging.judges:

@@ -10,7 +10,8 @@ import click
 
 from honestone.cli import options as shared
 from honestone.cli.main import LazyGroup
-from honestone.cli.terminal import dump, write
+from honestone.cli.terminal import dump, here, write
+from honestone.system.drawing import clean
 
 if TYPE_CHECKING:
     from honestone.app.judging_options import JudgingOptions
@@ -75,7 +76,6 @@ task_options = shared.combined(
 
 def stage_files(state_root: Path | None, output: Path | None) -> StageFiles:
     from honestone.app.stages.files import StageFiles
-    from honestone.cli.terminal import here
 
     return StageFiles.at(here(), state_root, output)
 
@@ -97,7 +97,6 @@ def show_artifact(document: Mapping[str, object], lines: Sequence[str], *, as_js
 
 
 def show_lines(lines: Sequence[str]) -> None:
-    from honestone.system.drawing import clean
 
     for line in lines:
         write(clean(line) + "\n")

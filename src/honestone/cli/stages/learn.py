@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from honestone.cli.stages.group import show_lines, stage_files, stage_options
-from honestone.cli.terminal import dump, write
+from honestone.cli.terminal import Progress, dump, write
 from honestone.formats.stage_files import SCHEMAS, stage_schema
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ def learn_command(state_root: Path | None, output: Path | None, as_json: bool, q
     worker and to the judges that rank its edits; the gate decides without it.
     """
     from honestone.app.stages.candidates import learn_from
-    from honestone.cli.terminal import Progress
 
     with Progress(quiet=quiet) as progress:
         lessons = learn_from(stage_files(state_root, output), progress)

@@ -17,7 +17,7 @@ from honestone.cli.stages.group import (
     task_options,
     worker_options,
 )
-from honestone.cli.terminal import dump, write
+from honestone.cli.terminal import Progress, dump, write
 
 if TYPE_CHECKING:
     from honestone.app.stages.run import PipelineRun
@@ -46,7 +46,6 @@ def run_command(state_root: Path | None, output: Path | None, as_json: bool, qui
     Exit codes: 0 keep, 1 revert or reject, 3 pending_promote or error, 2 usage.
     """
     from honestone.app.stages.run import StageRunRequest, run_all_stages
-    from honestone.cli.terminal import Progress
 
     request = StageRunRequest(judging=judging_of(asked), **asked)
     with Progress(quiet=quiet) as progress:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.terminal import dump, write
+from honestone.cli.terminal import Progress, dump, here, write
 from honestone.system.drawing import clean, count
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
     those named by --with-run, or one made now by --run.
     """
     from honestone.app.suites.check import SuiteCheckRequest, check_suite
-    from honestone.cli.terminal import Progress, here
 
     request = SuiteCheckRequest(judging=shared.take_judging(options), **options)
     with Progress(quiet=quiet) as progress:

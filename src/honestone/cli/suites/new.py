@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.terminal import dump, write
+from honestone.cli.terminal import dump, here, write
+from honestone.system.drawing import clean, count, line
 from honestone.system.new_file import refuse_overwriting, write_new
 
 if TYPE_CHECKING:
@@ -77,7 +78,6 @@ def new(output: Path | None, force: bool, as_json: bool, **asked: Any) -> int:
     `expected`, `reference`, `target` or `output` the reference; other columns are metadata.
     """
     from honestone.app.suites.draft import SuiteDraftRequest, draft_tasks
-    from honestone.cli.terminal import here
 
     request = SuiteDraftRequest(**asked)
     if request.skill is None and request.sessions is None and request.traces is None:
@@ -109,7 +109,6 @@ def new(output: Path | None, force: bool, as_json: bool, **asked: Any) -> int:
 
 
 def _print_summary(drafted: DraftedSuite, stream: TextIO) -> None:
-    from honestone.system.drawing import clean, count
 
     what = "case" if drafted.taken or drafted.recorded is not None else "task"
     lines = [f"{count(len(drafted.suite.cases), what)}, {drafted.by_code} judged by code alone"]
@@ -122,7 +121,6 @@ def _print_summary(drafted: DraftedSuite, stream: TextIO) -> None:
 
 
 def _print_next(output: Path, skill: Path | None, *, is_table: bool, is_recorded: bool) -> None:
-    from honestone.system.drawing import line
 
     name = line(shlex.quote(str(output)))
     if is_recorded:
