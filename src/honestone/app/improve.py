@@ -12,17 +12,10 @@ from typing import Final, TypeAlias, cast
 
 from honestone.adapters.checks import CheckRunner
 from honestone.adapters.registry import AdapterContext, make_self_judge
-from honestone.app import loop
+from honestone.app import judging_options, loop
 from honestone.app.history import improvement_report
 from honestone.app.holding_out import NOBODY, hold_one_out, named_apart
-from honestone.app.judging_options import (
-    JudgingOptions,
-    make_context,
-    make_panel,
-    make_seats,
-    refuse_commands,
-    refuse_too_big,
-)
+from honestone.app.judging_options import JudgingOptions
 from honestone.app.known_noise import known_noise
 from honestone.app.loop import ImprovementRequest, LoopPlan
 from honestone.app.results import DocumentResult
@@ -233,7 +226,7 @@ def _prepared(
     _require_vouched(workspace, request, rubric, judges)
     place = loop.guarded(place, workspace, rubric.checker, checks_of(rubric.rubric), judges.asked + judges.holdouts)
     size = [(request.artifact, loaded.version.size)]
-    refuse_too_big(judges.asked, rubric.rubric, request.judging, size, lambda _: loaded.version)
+    judging_options.refuse_too_big(judges.asked, rubric.rubric, request.judging, size, lambda _: loaded.version)
     limits = loop.loop_limits(request, workspace, judges.calls)
     shown = Question(artifact=Artifact(place.named, loaded.version), criteria=asked_criteria(rubric.rubric))
     packed = shown_in_part(judges.panel, shown)
@@ -338,7 +331,9 @@ class _Judges:
     def judgement(
         self, rubric: RubricPlan, before_asking: BeforeAsking | None, run: str, store: Store, meter: Meter
     ) -> PanelJudgement:
-        panel = make_panel(self.panel, store, meter, rubric.options, fallback=self.fallback, holdouts=self.holdouts)
+        panel = judging_options.make_panel(
+            self.panel, store, meter, rubric.options, fallback=self.fallback, holdouts=self.holdouts
+        )
         return PanelJudgement(
             Evaluator(rubric.rubric, rubric.checker, panel),
             panel=self.panel,
@@ -359,8 +354,8 @@ def _find_judges(request: ImprovementRequest, rubric: RubricPlan, context: Adapt
         may_hold_out = not request.holdouts and rubric.rubric.asks_judges and request.policy != "plain"
         panel, holdouts = hold_one_out(panel, rubric.rubric) if may_hold_out else (panel, ())
     else:
-        refuse_commands(request.holdouts, rubric.workspace, request.judging)
-        holdouts = make_seats(request.holdouts, context) if rubric.rubric.asks_judges else ()
+        judging_options.refuse_commands(request.holdouts, rubric.workspace, request.judging)
+        holdouts = judging_options.make_seats(request.holdouts, context) if rubric.rubric.asks_judges else ()
     fallback = own if panel else None
     panel = panel or ((own,) if own else ())
     require_apart(panel, holdouts)
@@ -482,7 +477,7 @@ def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: O
         tasks=tasks,
         splits=splits,
         least=ONE if bar is None else bar,
-        edit_seats=make_seats(names, make_context(request.judging, workspace)),
+        edit_seats=judging_options.make_seats(names, judging_options.make_context(request.judging, workspace)),
     )
     checks = [check for rubric in tasks.rubrics.values() for check in checks_of(rubric)]
     place = loop.guarded(place, workspace, tasks.checker, checks, (*tasks.seats, *plan.edit_seats))
@@ -710,7 +705,7 @@ class PanelOfEdits:
     async def score(
         self, before: Version, after: Version, failed: Sequence[str], meter: Meter
     ) -> tuple[Fraction | None, Spend]:
-        panel = make_panel(self.seats, self.store, meter.rest(), self.judging)
+        panel = judging_options.make_panel(self.seats, self.store, meter.rest(), self.judging)
         evaluator = Evaluator(EDIT_RUBRIC, CheckRunner(Path()), panel)  # the rubric has no check
         shown = Artifact(self.named, shown_edit(before, after))
         judged = await evaluator.judge(evaluator.question(shown, input=failures_in_words(list(failed))))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias
 
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError
-
-if TYPE_CHECKING:
-    from honestone.adapters.registry import RegistryEntry
-    from honestone.ports import Judge, Target, Worker
+from honestone.ports import Judge, Target, Worker
 
 Offers: TypeAlias = Iterator[tuple[str, str]]
-Made = TypeVar("Made", "Judge", "Worker", "Target | None")
 _MOST_RUNS: Final = 100
 
 
@@ -38,31 +34,17 @@ def offered_cases(workspace: Workspace, named: Sequence[str]) -> Offers:
         return
 
 
-def offered_judges(workspace: Workspace) -> Offers:
-    from honestone.adapters.registry import JUDGES
+def offered_names(workspace: Workspace, what: Literal["judges", "workers", "targets"]) -> Offers:
+    """Those of the settings, and what is built in and complete by itself: what follows a colon only a person knows."""
+    from honestone.adapters.registry import JUDGES, TARGETS, WORKERS, RegistryEntry
 
-    return _names(workspace.settings.judges, JUDGES)
-
-
-def offered_workers(workspace: Workspace) -> Offers:
-    from honestone.adapters.registry import WORKERS
-
-    return _names(workspace.settings.workers, WORKERS)
-
-
-def offered_targets(workspace: Workspace) -> Offers:
-    from honestone.adapters.registry import TARGETS
-
-    return _names(workspace.settings.targets, TARGETS)
+    tables: dict[str, Sequence[RegistryEntry[Judge | Worker | Target | None]]]
+    tables = {"judges": JUDGES, "workers": WORKERS, "targets": TARGETS}
+    yield from ((name, "from the settings") for name in getattr(workspace.settings, what))
+    yield from ((one.name, one.help) for one in tables[what] if one.is_listed and not one.takes)
 
 
 def offered_templates(workspace: Workspace) -> Offers:
     from honestone.templates import template_names
 
     return ((name, "a shipped rubric") for name in template_names())
-
-
-def _names(settings: Iterable[str], entries: Sequence[RegistryEntry[Made]]) -> Offers:
-    """Those of the settings, and what is built in and complete by itself: what follows a colon only a person knows."""
-    yield from ((name, "from the settings") for name in settings)
-    yield from ((one.name, one.help) for one in entries if one.is_listed and not one.takes)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from honestone.app.judging_options import JudgingOptions, make_pair_seats, make_panel, refuse_if_all_refuse
 from honestone.app.loop import run_interruptibly
-from honestone.app.rubric_plan import RubricPlan, checks_of
+from honestone.app.rubric_plan import RubricPlan, contract_for
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import asked_criteria
-from honestone.core.contract import make_contract
 from honestone.core.errors import UsageError
 from honestone.core.pairwise import ORDERS, pair_question
 from honestone.engine.pairwise import PairJudged, judge_pair
@@ -103,24 +102,15 @@ class _Pair:
             rubric=self._plan.name or "",
             a=(self._names[0], self._a.digest),
             b=(self._names[1], self._b.digest),
-            contract=self._contract(),
+            contract=contract_for(
+                self._plan.rubric, self._seats, self._plan.checker, self._judging, kind="pairwise"
+            ).id,
             usage=usage_document(judged.spend),
             text=f"{self._a.text}\n{self._b.text}",
             notes=self._notes(judged),
             packed=judged.packed,
         )
         return pairwise_document(judged.comparison, judged.ballots, facts)
-
-    def _contract(self) -> str:
-        judging, checker = self._judging, self._plan.checker
-        contract = make_contract(
-            self._plan.rubric,
-            judges=[seat.identity for seat in self._seats],
-            checks=[dict(checker.identity(check)) for check in checks_of(self._plan.rubric)],
-            rule=str(judging.rule),
-            options={"kind": "pairwise", "evidence": judging.evidence, "ask": judging.ask, "pack": judging.pack},
-        )
-        return contract.id
 
     def _notes(self, judged: PairJudged) -> list[str]:
         notes = [f"{side}: {note}" for side, loaded in zip("AB", self._loaded, strict=True) for note in loaded.notes]

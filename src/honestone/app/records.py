@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from honestone.app.history import (
-    improvement_report,
-    judged_documents,
-    round_diffs,
-    started_of,
-    state_of,
-    text_of,
-    texts_of,
-)
+from honestone.app import history
 from honestone.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,14 +39,14 @@ class RunRecord:
         from honestone.app.known_noise import noise_on_record
 
         noise = noise_on_record(self.store, self.info.contract)
-        for document in judged_documents(self.store, self.info.id):
+        for document in history.judged_documents(self.store, self.info.id):
             yield document if noise is None else replace(document, noise=noise)
 
     def judged_texts(self) -> Iterator[tuple[ScorecardDoc, str | None]]:
         """Every artifact with the text that its quotes are from; None where the record does not hold it."""
         for document in self.scorecards():
             output = document.output if isinstance(document.output, str) else None
-            yield document, text_of(self.store, document.artifact.digest) if output is None else output
+            yield document, history.text_of(self.store, document.artifact.digest) if output is None else output
 
     def sarif(self) -> str:
         """What is not met, as SARIF 2.1.0. Raises UsageError for a run of a kind that has no findings."""
@@ -80,7 +72,7 @@ class RunRecord:
         from honestone.report.sarif import SarifSource
 
         is_output = isinstance(document.output, str)  # quotes are from what a target made, which is not a file
-        texts = {} if is_output else texts_of(self.store, document.artifact.digest)
+        texts = {} if is_output else history.texts_of(self.store, document.artifact.digest)
         return SarifSource(document, texts)
 
     def scorecard(self, number: int) -> tuple[ScorecardDoc, str | None] | None:
@@ -105,16 +97,16 @@ class RunRecord:
 
     def improvement(self) -> tuple[ImprovementDoc, str]:
         """The document, and the report as Markdown."""
-        return improvement_report(self.store, self.info.id)
+        return history.improvement_report(self.store, self.info.id)
 
     def improvement_page(self, *, served: str = "", is_side_by_side: bool = False) -> str:
         """The same as an HTML page, with what each round changed and the best version; `served`: for a server."""
         from honestone.report.improvement_html import improvement_html
 
         log = self.store.events(self.info.id)
-        diffs = round_diffs(self.store, state_of(log), started_of(log).artifact.path)
+        diffs = history.round_diffs(self.store, history.state_of(log), history.started_of(log).artifact.path)
         document = self.improvement()[0]
-        text = text_of(self.store, document.artifact.digest)
+        text = history.text_of(self.store, document.artifact.digest)
         return improvement_html(document, diffs=diffs, text=text, served=served, is_side_by_side=is_side_by_side)
 
     def document(self) -> ImportedDoc | NoiseDoc | AuditDoc | CalibrationDoc:
@@ -141,8 +133,8 @@ class RunRecord:
     def diffs(self) -> Iterator[tuple[str, str]]:
         """What each round was and came to, and what it changed as a unified diff."""
         log = self.store.events(self.info.id)
-        state, path = state_of(log), started_of(log).artifact.path
-        for number, diff in round_diffs(self.store, state, path):
+        state, path = history.state_of(log), history.started_of(log).artifact.path
+        for number, diff in history.round_diffs(self.store, state, path):
             entry = state.rounds[number - 1]
             decision = {True: "accepted", False: "rejected", None: "interrupted"}[entry.accepted]
             best = ", the version delivered" if entry.accepted and entry.version == state.best else ""
@@ -152,7 +144,7 @@ class RunRecord:
         """A version of the artifact: a round's number, 0, `original`, `best` or `current`. Raises UsageError."""
         from honestone.engine.place import load_version
 
-        state = state_of(self.store.events(self.info.id))
+        state = history.state_of(self.store.events(self.info.id))
         by_name = {"0": state.original, "original": state.original, "best": state.best, "current": state.current}
         by_name.update({str(entry.number): entry.version for entry in state.rounds if entry.version})
         digest = by_name.get(name)

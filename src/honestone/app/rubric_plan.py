@@ -9,17 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from honestone.app import judging_options
 from honestone.app.between_calls import KEPT
-from honestone.app.judging_options import (
-    JudgingOptions,
-    choose_judges,
-    make_context,
-    make_embedder,
-    make_seats,
-    max_bytes,
-    refuse_commands,
-    require_quorum,
-)
+from honestone.app.judging_options import JudgingOptions
 from honestone.app.workspace import Bounds, Workspace
 from honestone.core.artifact import Version
 from honestone.core.checks import is_of_text_alone, runs_code
@@ -61,19 +53,12 @@ class RubricPlan:
         note: Callable[[str], None] | None = None,
     ) -> RubricPlan:
         """`artifacts` are what is judged, as far as they are files. Raises UsageError and its kinds."""
-        path = rubric if isinstance(rubric, Path) else None
-        found = (
-            load_rubric(
-                workspace.path(rubric),
-                accept_loss=accept_loss,
-                allowed=options.outside(workspace.path),
-                read_as=options.read_as,
-                note=note,
-            )
-            if isinstance(rubric, Path)
-            else rubric
-        )
-        return cls.of(workspace, found, path, options, artifacts)
+        if isinstance(rubric, Rubric):
+            return cls.of(workspace, rubric, None, options, artifacts)
+        allowed = options.outside(workspace.path)
+        place, read_as = workspace.path(rubric), options.read_as
+        found = load_rubric(place, accept_loss=accept_loss, allowed=allowed, read_as=read_as, note=note)
+        return cls.of(workspace, found, rubric, options, artifacts)
 
     @classmethod
     def of(
@@ -112,7 +97,7 @@ class RubricPlan:
         checker = make_checker(found, place, options, workspace, [workspace.path(artifact) for artifact in artifacts])
         if workspace.bounds is not None:
             _require_within(workspace.bounds, found, place.parent, checker)
-            refuse_commands(options.judges, workspace, options)
+            judging_options.refuse_commands(options.judges, workspace, options)
         return cls(
             workspace=workspace,
             options=options,
@@ -126,7 +111,7 @@ class RubricPlan:
 
     @cached_property
     def max_bytes(self) -> int:
-        return max_bytes(self.options, self.workspace.settings)
+        return judging_options.max_bytes(self.options, self.workspace.settings)
 
     @property
     def reads_files(self) -> bool:
@@ -148,9 +133,11 @@ class RubricPlan:
 
     def seats(self) -> tuple[Seat, ...]:
         """The panel that these options ask for. Raises CouldNotJudge when a judge is needed and none is found."""
-        judges = choose_judges(self.options, self.rubric, self.workspace)
-        seats = make_seats(judges, make_context(self.options, self.workspace), looks=self.options.looks)
-        require_quorum(self.rubric, seats)
+        judges = judging_options.choose_judges(self.options, self.rubric, self.workspace)
+        seats = judging_options.make_seats(
+            judges, judging_options.make_context(self.options, self.workspace), looks=self.options.looks
+        )
+        judging_options.require_quorum(self.rubric, seats)
         return seats
 
     def contract(self, seats: Sequence[Seat]) -> Contract:
@@ -188,7 +175,7 @@ def make_checker(
         artifacts=[path.resolve() for path in artifacts] if runs_code else (),
         folder=workspace.folder,
         closed=workspace.closed,
-        embedder=make_embedder(options, workspace),
+        embedder=judging_options.make_embedder(options, workspace),
     )
 
 
@@ -203,14 +190,17 @@ def checks_of(rubric: Rubric) -> list[Check]:
     return [item.check for _, item in rubric.questions() if item.check is not None]
 
 
-def contract_for(rubric: Rubric, seats: Sequence[Seat], checker: CheckRunner, options: JudgingOptions) -> Contract:
-    """What decides what a score means: the same from every command and from Python."""
+def contract_for(
+    rubric: Rubric, seats: Sequence[Seat], checker: CheckRunner, options: JudgingOptions, **more: str
+) -> Contract:
+    """What decides what a score means: the same from every command and from Python. `more` options are those of another
+    kind of judgement."""
     return make_contract(
         rubric,
         judges=[seat.identity for seat in seats],
         checks=[dict(checker.identity(check)) for check in checks_of(rubric)],
         rule=str(options.rule),
-        options={"evidence": options.evidence, "ask": options.ask, "pack": options.pack},
+        options={**more, "evidence": options.evidence, "ask": options.ask, "pack": options.pack},
     )
 
 

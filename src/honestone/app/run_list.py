@@ -9,21 +9,9 @@ from functools import cache
 from honestone.app.history import judged_documents, state_of
 from honestone.app.suites.columns import COLUMN, table_spend
 from honestone.app.workspace import Workspace
+from honestone.core import events
 from honestone.core.ballot import CHECK
 from honestone.core.errors import StoreError
-from honestone.core.events import (
-    ArtifactJudged,
-    BallotCast,
-    EvaluationStarted,
-    Event,
-    LoopStarted,
-    StagesStarted,
-    Started,
-    SuiteImprovementStarted,
-    SuiteStarted,
-    TableStarted,
-    total_spend,
-)
 from honestone.core.loop.state import EXIT_CODES, Result
 from honestone.core.numbers import change_words, duration_words, points, to_points
 from honestone.core.suite.record import read_record
@@ -165,26 +153,26 @@ def figures_of_run(store: Store, run: str) -> RunFigures:
         return RunFigures()
 
 
-def _figures_of(store: Store, run: str, log: Sequence[Event]) -> RunFigures:
-    first, spend = log[0], total_spend(log)
+def _figures_of(store: Store, run: str, log: Sequence[events.Event]) -> RunFigures:
+    first, spend = log[0], events.total_spend(log)
     side, title, score, rate = None, None, None, None
     match first:
-        case SuiteStarted():
+        case events.SuiteStarted():
             rates = read_record(log, run=run).rates
             side, title = first.side or None, first.suite.title or first.suite.path
             score = None if rates.mean_score is None else to_points(rates.mean_score)
             rate = None if rates.pass_rate is None else float(rates.pass_rate)
-        case LoopStarted():
+        case events.LoopStarted():
             state = state_of(log)
             best = state.card(state.best).score
             title, score = first.rubric.title, None if best is None else to_points(best)
-        case EvaluationStarted():
+        case events.EvaluationStarted():
             title = first.rubric.title
-            if sum(isinstance(event, ArtifactJudged) for event in log) == 1:
+            if sum(isinstance(event, events.ArtifactJudged) for event in log) == 1:
                 score = next(judged_documents(store, run)).score
-        case TableStarted():
+        case events.TableStarted():
             title, spend = first.suite.title or first.suite.path, table_spend(store, first)
-        case StagesStarted():
+        case events.StagesStarted():
             title = first.suite.title or first.suite.path
     seconds = max((event.seconds or 0.0 for event in log), default=0.0)
     return RunFigures(
@@ -200,11 +188,11 @@ def _figures_of(store: Store, run: str, log: Sequence[Event]) -> RunFigures:
     )
 
 
-def _judges(first: Event, log: Sequence[Event]) -> tuple[str, ...]:
+def _judges(first: events.Event, log: Sequence[events.Event]) -> tuple[str, ...]:
     """Who was to judge; over the splits of a suite, who judged there."""
-    if isinstance(first, SuiteImprovementStarted):
-        found = [str(one.get("id")) for event in log if isinstance(event, BallotCast) for one in event.judges]
+    if isinstance(first, events.SuiteImprovementStarted):
+        found = [str(one.get("id")) for event in log if isinstance(event, events.BallotCast) for one in event.judges]
     else:
-        held = first.holdouts if isinstance(first, LoopStarted) else ()
-        found = [*(first.panel if isinstance(first, Started) else ()), *held]
+        held = first.holdouts if isinstance(first, events.LoopStarted) else ()
+        found = [*(first.panel if isinstance(first, events.Started) else ()), *held]
     return tuple(dict.fromkeys(judge for judge in found if judge != CHECK))

@@ -11,15 +11,7 @@ from typing import Final
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from honestone.app.offers import (
-    Offers,
-    offered_cases,
-    offered_judges,
-    offered_runs,
-    offered_targets,
-    offered_templates,
-    offered_workers,
-)
+from honestone.app.offers import Offers, offered_cases, offered_names, offered_runs, offered_templates
 from honestone.cli.terminal import here
 from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.json_value import visible
@@ -69,7 +61,7 @@ def _cases(ctx: click.Context) -> Offers:
 
 _RUNS: Final = Offered(lambda ctx: offered_runs(here()), or_file=False)
 _RUNS_OR_FILES: Final = Offered(lambda ctx: offered_runs(here()), or_file=True)
-_JUDGES: Final = Offered(lambda ctx: offered_judges(here()), or_file=False)
+_JUDGES: Final = Offered(lambda ctx: offered_names(here(), "judges"), or_file=False)
 _OFFERED: Final = {
     "run": _RUNS,
     "runs": _RUNS,
@@ -80,8 +72,8 @@ _OFFERED: Final = {
     "--case": Offered(_cases, or_file=False),
     "--judge": _JUDGES,
     "--holdout": _JUDGES,
-    "--worker": Offered(lambda ctx: offered_workers(here()), or_file=False),
-    "--target": Offered(lambda ctx: offered_targets(here()), or_file=False),
+    "--worker": Offered(lambda ctx: offered_names(here(), "workers"), or_file=False),
+    "--target": Offered(lambda ctx: offered_names(here(), "targets"), or_file=False),
     "--template": Offered(lambda ctx: offered_templates(here()), or_file=False),
 }
 """By option, or by the name of an argument, in every command."""

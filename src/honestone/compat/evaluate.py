@@ -14,15 +14,7 @@ import click
 
 import honestone
 from honestone.app.judging_options import JudgingOptions
-from honestone.app.stages.evaluate import (
-    DEFAULT_TARGET,
-    DEFAULT_THRESHOLD,
-    EvaluateSkillRequest,
-    evaluate,
-    mode_problem,
-    remarks,
-    summary,
-)
+from honestone.app.stages import evaluate as use_case
 from honestone.app.stages.files import StageFiles
 from honestone.app.workspace import Workspace
 from honestone.core.errors import HonestoneError
@@ -78,13 +70,13 @@ class _Command(click.Command):
 @click.option(
     "--eval-threshold",
     type=click.FloatRange(min=0),
-    default=DEFAULT_THRESHOLD,
+    default=use_case.DEFAULT_THRESHOLD,
     show_default=True,
     help="The least score of a ranking that is worth running.",
 )
 @click.option("--mock", is_flag=True, help="Run no agent and ask no judge, for a dry run.")
 @click.option("--output", type=_PATH, help="The artifact's file, instead of one in STATE_ROOT/evaluations.")
-@click.option("--target", metavar="TARGET", help=f"The agent that does the tasks. [{DEFAULT_TARGET}]")
+@click.option("--target", metavar="TARGET", help=f"The agent that does the tasks. [{use_case.DEFAULT_TARGET}]")
 @click.option(
     "--judge", "judges", multiple=True, metavar="JUDGE", help="Judge for llm-rubric tasks; repeat for a panel."
 )
@@ -112,17 +104,19 @@ def compat_command(
     \b
     The last line of stdout is the summary. Exit codes: 0 pass, 1 fail, 3 error or skipped, 2 usage.
     """
-    problem = mode_problem(
+    problem = use_case.mode_problem(
         standalone=standalone, input=asked["input"], candidate_id=asked["candidate_id"], skill=skill_path
     )
     if problem is not None:
         raise click.UsageError(problem, click.get_current_context())
-    request = EvaluateSkillRequest(skill=skill_path, judging=JudgingOptions(judges=judges, fresh=fresh), **asked)
+    request = use_case.EvaluateSkillRequest(
+        skill=skill_path, judging=JudgingOptions(judges=judges, fresh=fresh), **asked
+    )
     observer = _Notes(quiet=quiet)
-    done = evaluate(request, StageFiles.at(Workspace.at(Path()), state_root, output), observer)
-    for line in remarks(done.body):
+    done = use_case.evaluate(request, StageFiles.at(Workspace.at(Path()), state_root, output), observer)
+    for line in use_case.remarks(done.body):
         observer.note(line)
-    click.echo(json.dumps(done.document if as_json else summary(done.body), allow_nan=False))
+    click.echo(json.dumps(done.document if as_json else use_case.summary(done.body), allow_nan=False))
     return EXIT_OF[SkillVerdict(str(done.body.verdict))]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -202,19 +203,9 @@ def first_object(data: bytes) -> Mapping[str, Any] | None:
 _STATUS = re.compile(r"(?:status|error|code|rejected)\W{0,12}([45]\d\d)\b|\b([45]\d\d) (?=[A-Z])", re.IGNORECASE)
 _WAIT = re.compile(r"(?:retry|again)\w*[ -]?(?:after|in)\W{0,4}(\d+(?:\.\d+)?) ?(ms|s|sec|m|min)?", re.IGNORECASE)
 
-_ABOUT: Final[Mapping[Kind, str]] = {
-    "not signed in": r"not logged in|please run /login|missing environment variable|must specify the \w+ environment|no auth\w* (type|method)|set an auth method|please set an auth",
-    "cut": r"max_output_tokens|output token maximum|max(imum)? output tokens|finish_?reason\W+max_tokens",
-    "too large": r"prompt is too long|context (window|length)|input (is )?too (long|large)|exceeds? the maximum (number of )?(input|characters)|input exceeds",
-    "used up": r"insufficient_quota|exceeded your current quota|usage limit|(daily|terminal)\w* ?quota|credit balance|out of (credits|extra usage)|hit your (\w+ )?limit|limit reached",
-    "no such model": r"may not exist|no such model|model\W+.{0,80}(not found|does not exist|not supported|not exist)|model_not_found|modelnotfound|unknown model|invalid model",
-    "refused": r"invalid (api |x-api-)?key|api key not valid|unauthenticated|unauthorized|failed to authenticate|authentication_error|token (has )?expired|permission_denied",
-    "slow down": r"rate.?limit|too many requests|resource.?exhausted|overloaded_error|429",
-    "wrong setting": r"unexpected argument|unknown option|unknown argument|invalid value .* for|error loading config|invalid configuration|no such option|unrecognized",
-    "broken": r"stream (was )?disconnected|closed before|ended without|invalid_stream|terminated|econnreset|other side closed|decoding response|incomplete json|premature|aborted",
-    "network": r"connection failed|connection ?refused|econnrefused|unable to connect|fetch failed|enotfound|getaddrinfo|timed? ?out|network|dns|certificate",
-    "server": r"overloaded|high demand|server (error|fault)|server-side|internal error|bad gateway|unavailable",
-}
+FAILURES: Final = tomllib.loads(Path(__file__).with_name("failures.toml").read_text("utf-8"))
+"""Words about failures: how CLIs put them, and how we do."""
+_ABOUT: Final[Mapping[Kind, str]] = FAILURES["about"]
 """What the words of a failure are about: the first pattern that is found in them, in lower case."""
 
 

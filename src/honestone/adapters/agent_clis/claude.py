@@ -15,22 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from honestone.adapters.agent_clis.base import (
-    DEFAULT_SYSTEM,
-    AgentCli,
-    CliFolders,
-    CliOutcome,
-    Command,
-    Setup,
-    answered,
-    failed,
-    first_object,
-    folder_of,
-    json_lines,
-    last_said,
-    own_home,
-    read_own,
-)
+from honestone.adapters.agent_clis import base
+from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
 from honestone.adapters.loose_json import count, string, table, tables, total
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Prompt, Usage
@@ -74,15 +60,15 @@ class Claude(AgentCli):
     def has_login(self) -> bool:
         if os.environ.get("CLAUDE_CODE_OAUTH_TOKEN", "").strip():
             return True
-        home = own_home("CLAUDE_CONFIG_DIR", ".claude")
-        if table(read_own(home / ".credentials.json").get("claudeAiOauth")).get("accessToken"):
+        home = base.own_home("CLAUDE_CONFIG_DIR", ".claude")
+        if table(base.read_own(home / ".credentials.json").get("claudeAiOauth")).get("accessToken"):
             return True
         # macOS keeps the token in the keychain; the account's name is in the file.
         state = home if os.environ.get("CLAUDE_CONFIG_DIR", "").strip() else home.parent
-        return sys.platform == "darwin" and bool(read_own(state / ".claude.json").get("oauthAccount"))
+        return sys.platform == "darwin" and bool(base.read_own(state / ".claude.json").get("oauthAccount"))
 
     def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command:
-        instructions = room.put("system.md", prompt.system or DEFAULT_SYSTEM)
+        instructions = room.put("system.md", prompt.system or base.DEFAULT_SYSTEM)
         argv = _start(setup, "--bare" if setup.auth == "key" else "--safe-mode")
         argv += ["--tools", "", "--max-turns", "1", "--system-prompt-file", str(instructions)]
         return _command(setup, room, argv, prompt.text, room.work, key)
@@ -90,7 +76,7 @@ class Claude(AgentCli):
     def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
         argv = _start(setup, "--safe-mode")
         argv += ["--tools", _TOOLS, "--permission-mode", "acceptEdits", "--max-turns", str(WORKER_TURNS)]
-        return _command(setup, room, argv, brief, folder_of(place), key)
+        return _command(setup, room, argv, brief, base.folder_of(place), key)
 
     def shelf(self, room: CliFolders, folder: Path) -> Path:
         return room.home / ".claude" / "skills"
@@ -115,11 +101,11 @@ class Claude(AgentCli):
 
     def read(self, ended: Ended, setup: Setup) -> CliOutcome:
         """The same whether it printed its events or the last of them only."""
-        events = list(json_lines(ended.stdout))
+        events = list(base.json_lines(ended.stdout))
         result = next((event for event in reversed(events) if event.get("type") == "result"), None)
-        result = result or first_object(ended.stdout)
+        result = result or base.first_object(ended.stdout)
         if result is None or result.get("type") != "result":
-            return failed(last_said(ended), otherwise="bad answer")
+            return base.failed(base.last_said(ended), otherwise="bad answer")
         outcome = _read_result(result, setup)
         return replace(outcome, trace=_trace(events, result, outcome.usage))
 
@@ -134,7 +120,7 @@ def _read_result(result: Mapping[str, Any], setup: Setup) -> CliOutcome:
     if result.get("is_error") is not False or subtype != "success":
         if subtype == "error_max_turns":
             return replace(outcome, kind="turn limit", said="it used all its turns")
-        other = failed(said or subtype, count(result.get("api_error_status")), usage=usage)
+        other = base.failed(said or subtype, count(result.get("api_error_status")), usage=usage)
         return replace(other, denials=denials, model=outcome.model)
     if result.get("stop_reason") == "max_tokens":
         return replace(outcome, kind="cut", text=said)
@@ -143,7 +129,7 @@ def _read_result(result: Mapping[str, Any], setup: Setup) -> CliOutcome:
     if not usage.output_tokens:
         said = "it asked no model; the prompt was taken for a command"
         return replace(outcome, kind="bad answer", said=said, usage=Usage())
-    return answered(said, outcome)
+    return base.answered(said, outcome)
 
 
 def _start(setup: Setup, mode: str) -> list[str]:
@@ -168,7 +154,7 @@ def _in_our_home(command: Command, room: CliFolders) -> Command:
     """A login used from a home of ours, for in the person's own are their skills and instructions too."""
     env = {name: value for name, value in command.env.items() if name != "HOME"}
     env["CLAUDE_CONFIG_DIR"] = str(room.home / ".claude")
-    own = own_home("CLAUDE_CONFIG_DIR", ".claude") / ".credentials.json"
+    own = base.own_home("CLAUDE_CONFIG_DIR", ".claude") / ".credentials.json"
     links = {room.home / ".claude" / own.name: own} if own.exists() else {}
     if not links and not os.environ.get("CLAUDE_CODE_OAUTH_TOKEN", "").strip():
         raise CallFailed(

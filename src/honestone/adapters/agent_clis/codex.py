@@ -13,22 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from honestone.adapters.agent_clis.base import (
-    DEFAULT_SYSTEM,
-    AgentCli,
-    CliFolders,
-    CliOutcome,
-    Command,
-    Setup,
-    answered,
-    failed,
-    first_object,
-    folder_of,
-    json_lines,
-    last_said,
-    own_home,
-    read_own,
-)
+from honestone.adapters.agent_clis import base
+from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
 from honestone.adapters.loose_json import count, string, table
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Prompt, Usage
@@ -62,12 +48,12 @@ class Codex(AgentCli):
     most_characters = 1_000_000  # its limit is 1,048,576; beyond it: exit 1
 
     def has_login(self) -> bool:
-        home = own_home("CODEX_HOME", ".codex")
-        auth = read_own(home / "auth.json")
+        home = base.own_home("CODEX_HOME", ".codex")
+        auth = base.read_own(home / "auth.json")
         return bool(auth.get("tokens") or auth.get("OPENAI_API_KEY")) or _keeps_login_in_keyring(home)
 
     def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command:
-        instructions = room.put("system.md", prompt.system or DEFAULT_SYSTEM)
+        instructions = room.put("system.md", prompt.system or base.DEFAULT_SYSTEM)
         settings = {
             "include_environment_context": False,
             "include_permissions_instructions": False,
@@ -80,7 +66,7 @@ class Codex(AgentCli):
         return self._command(setup, room, argv, prompt.text, room.work, key)
 
     def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
-        return self._edits(setup, room, brief, folder_of(place), key)
+        return self._edits(setup, room, brief, base.folder_of(place), key)
 
     def shelf(self, room: CliFolders, folder: Path) -> Path:
         return room.home / ".codex" / "skills"
@@ -143,7 +129,7 @@ class Codex(AgentCli):
             provider |= {"requires_openai_auth": True}
             if setup.base_url:
                 provider["base_url"] = f"{setup.base_url.rstrip('/')}/v1"
-            own = own_home("CODEX_HOME", ".codex")
+            own = base.own_home("CODEX_HOME", ".codex")
             if (own / "auth.json").exists():
                 # The login file itself, through a link; beside it nothing of the person's: AGENTS.md of a real
                 # CODEX_HOME is read whatever the settings say.
@@ -157,7 +143,7 @@ class Codex(AgentCli):
         return Command(argv=(*argv, "-"), cwd=cwd, stdin=stdin, env=env, links=links, pass_names=passed)
 
     def read(self, ended: Ended, setup: Setup) -> CliOutcome:
-        events = list(json_lines(ended.stdout))
+        events = list(base.json_lines(ended.stdout))
         items = [table(event.get("item")) for event in events if event.get("type") == "item.completed"]
         calls = tuple(call for call in map(_tool_call, items) if call is not None)
         outcome = _read_events(events, ended)
@@ -179,24 +165,24 @@ def _read_events(events: Sequence[Mapping[str, Any]], ended: Ended) -> CliOutcom
             is_complete = False
             trouble = string(table(event.get("error")).get("message")) or string(event.get("message")) or trouble
     if is_complete:
-        return answered(text, CliOutcome(kind="answer", usage=usage))
+        return base.answered(text, CliOutcome(kind="answer", usage=usage))
     if trouble:
         result = _failure(trouble, usage)
         # What came before a length stop is half a reply, marked as such; before any other failure it is nothing.
         return replace(result, text=text if result.kind == "cut" else "")
     if saw_events:
         return CliOutcome(kind="broken", said="no closing event")
-    return failed(last_said(ended), otherwise="bad answer")
+    return base.failed(base.last_said(ended), otherwise="bad answer")
 
 
 def _failure(trouble: str, usage: Usage) -> CliOutcome:
     """A request that is rejected comes back as the service's own JSON, without its number."""
-    body = first_object(trouble.encode())
+    body = base.first_object(trouble.encode())
     if body is None:
-        return failed(trouble, usage=usage)
+        return base.failed(trouble, usage=usage)
     error = body.get("error")
     said = string(table(error).get("message")) or string(error) or string(body.get("message")) or trouble
-    return failed(said, usage=usage, otherwise="rejected")
+    return base.failed(said, usage=usage, otherwise="rejected")
 
 
 def _skills_in(folder: Path) -> list[Path]:

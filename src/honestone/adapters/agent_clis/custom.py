@@ -16,19 +16,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from honestone.adapters.agent_clis.base import (
-    AgentCli,
-    CliFolders,
-    CliOutcome,
-    Command,
-    Setup,
-    answered,
-    failed,
-    folder_of,
-    json_lines,
-    last_line,
-    text_of,
-)
+from honestone.adapters.agent_clis import base
+from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
 from honestone.adapters.loose_json import table
 from honestone.core.errors import SettingsError
 from honestone.ports import Prompt
@@ -59,7 +48,7 @@ class Custom(AgentCli):
         return self._command(setup, text, room.work, room.work, key)
 
     def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
-        return self._command(setup, brief, folder_of(place), place, key)
+        return self._command(setup, brief, base.folder_of(place), place, key)
 
     def _command(self, setup: Setup, stdin: str, cwd: Path, place: Path, key: str) -> Command:
         values = {"{model}": setup.model or "", "{base_url}": setup.base_url or "", "{place}": str(place)}
@@ -81,21 +70,21 @@ class Custom(AgentCli):
 
     def read(self, ended: Ended, setup: Setup) -> CliOutcome:
         if ended.exit != 0:
-            said = last_line(ended.stderr) or last_line(ended.stdout)
-            return failed(f"exit code {ended.exit}" + (f": {said}" if said else ""))
+            said = base.last_line(ended.stderr) or base.last_line(ended.stdout)
+            return base.failed(f"exit code {ended.exit}" + (f": {said}" if said else ""))
         if self._form == "text":
-            return answered(text_of(ended.stdout), CliOutcome(kind="answer"))
+            return base.answered(base.text_of(ended.stdout), CliOutcome(kind="answer"))
         found = [text for text in (at(value, self._path) for value in self._values(ended.stdout)) if text is not None]
         if not found:
-            said = last_line(ended.stdout) or last_line(ended.stderr) or "it printed nothing"
+            said = base.last_line(ended.stdout) or base.last_line(ended.stderr) or "it printed nothing"
             return CliOutcome(kind="bad answer", said=f"nothing at `{'.'.join(self._path)}` of its output: {said}")
-        return answered(found[-1], CliOutcome(kind="answer"))
+        return base.answered(found[-1], CliOutcome(kind="answer"))
 
     def _values(self, stdout: bytes) -> list[object]:
         if self._form == "jsonl":
-            return list(json_lines(stdout))
+            return list(base.json_lines(stdout))
         try:
-            return [json.loads(text_of(stdout))]
+            return [json.loads(base.text_of(stdout))]
         except (ValueError, RecursionError):
             return []
 

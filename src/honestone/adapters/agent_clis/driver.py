@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Kind, Setup
+from honestone.adapters.agent_clis.base import FAILURES, AgentCli, CliFolders, CliOutcome, Command, Kind, Setup
 from honestone.adapters.loose_json import one_line
 from honestone.adapters.machine import key_in
 from honestone.core.suite.trace import Trace
@@ -216,25 +216,5 @@ def failure(cli: AgentCli, setup: Setup, outcome: CliOutcome) -> CallFailed:
     return CallFailed(reason.format(**parts), retryable=is_retryable, retry_after=wait)
 
 
-_REASONS: Final[Mapping[Kind, str]] = {
-    "refused": "the login was refused{number}{because}; log in again: {sign_in}",
-    "not signed in": "{cli} is not logged in{because}; type: {sign_in}",
-    "slow down": "{where} asks to slow down{number}{because}",
-    "used up": "the account has used up what it may{number}{because}",
-    "no such model": "no such model {model} at {where}{number}{because}",
-    "server": "{where} is in trouble{number}{because}",
-    "network": "{where} cannot be reached{because}",
-    "broken": "the reply broke off{because}",
-    "bad answer": "it gave no answer{because}",
-    "empty": "the reply is empty",
-    "cut": "the reply was cut off at its length limit{because}",
-    "too large": "the prompt is too large for the model{because}",
-    "turn limit": "it used up its turns{because}",
-    "timeout": "no reply within {seconds} s; it was ended (--judge-timeout)",
-    "wrong setting": "{cli} did not take its settings{because}; is this version too old?",
-    "rejected": "{where} rejected the request{number}{because}",
-}
-_WITH_KEY: Final[Mapping[Kind, str]] = {
-    "refused": "{key} was refused{number}{because}",
-    "not signed in": "{cli} is not logged in{because}; set {key}",
-}
+_REASONS: Final[Mapping[Kind, str]] = FAILURES["reasons"]
+_WITH_KEY: Final[Mapping[Kind, str]] = FAILURES["with_key"]

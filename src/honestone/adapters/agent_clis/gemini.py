@@ -14,23 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from honestone.adapters.agent_clis.base import (
-    DEFAULT_SYSTEM,
-    AgentCli,
-    CliFolders,
-    CliOutcome,
-    Command,
-    Setup,
-    answered,
-    failed,
-    first_object,
-    folder_of,
-    json_lines,
-    last_said,
-    own_home,
-    read_own,
-    text_of,
-)
+from honestone.adapters.agent_clis import base
+from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
 from honestone.adapters.loose_json import count, string, table, total
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Prompt, Usage
@@ -57,19 +42,19 @@ class Gemini(AgentCli):
     most_characters = 4_000_000  # beyond 8 MB: exit 0, nothing asked, nothing said
 
     def has_login(self) -> bool:
-        login = read_own(own_home("GEMINI_CLI_HOME", "") / ".gemini" / "oauth_creds.json")
+        login = base.read_own(base.own_home("GEMINI_CLI_HOME", "") / ".gemini" / "oauth_creds.json")
         return bool(login.get("refresh_token") or login.get("access_token"))
 
     def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command:
         rules = room.put("no-tools.toml", _DENY_ALL)
-        instructions = room.put("system.md", prompt.system or DEFAULT_SYSTEM)
+        instructions = room.put("system.md", prompt.system or base.DEFAULT_SYSTEM)
         argv = [*_start(setup), "--approval-mode", "default", "--admin-policy", str(rules)]
         # Its loop detector takes a repetitive answer for a loop, stops it and exits 0.
         settings = {"model": {"maxSessionTurns": 1, "disableLoopDetection": True}}
         return _command(setup, room, argv, prompt.text, key, settings, {"GEMINI_SYSTEM_MD": str(instructions)})
 
     def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
-        folder = folder_of(place)
+        folder = base.folder_of(place)
         argv = [*_start(setup), "--approval-mode", "auto_edit", "--include-directories", str(folder)]
         settings = {"model": {"maxSessionTurns": WORKER_TURNS}, "tools": {"core": _TOOLS}}
         # It is started elsewhere, so it must know what a relative path means.
@@ -94,10 +79,10 @@ class Gemini(AgentCli):
 
     def read(self, ended: Ended, setup: Setup) -> CliOutcome:
         """The same whether it printed its events or one object."""
-        events = list(json_lines(ended.stdout))
+        events = list(base.json_lines(ended.stdout))
         whole = _as_one_object(events, ended)
         if whole is None:
-            return _read_object(first_object(ended.stdout), ended)
+            return _read_object(base.first_object(ended.stdout), ended)
         outcome = _read_object(whole, ended)
         return replace(outcome, trace=_trace(events, outcome.usage))
 
@@ -106,14 +91,14 @@ def _read_object(result: Mapping[str, Any] | None, ended: Ended) -> CliOutcome:
     if result is None or not ("response" in result or "error" in result):
         result = _error_on(ended.stderr)
     if result is None:
-        return failed(last_said(ended), _STATUS_OF_EXIT.get(ended.exit or 0), otherwise="bad answer")
+        return base.failed(base.last_said(ended), _STATUS_OF_EXIT.get(ended.exit or 0), otherwise="bad answer")
     stats = table(result.get("stats"))
     models = {name: table(value) for name, value in table(stats.get("models")).items()}
     usage = _usage([table(model.get("tokens")) for model in models.values()])
     outcome = CliOutcome(
         kind="answer",
         usage=usage,
-        denials=_denials(table(stats.get("tools")), text_of(ended.stderr)),
+        denials=_denials(table(stats.get("tools")), base.text_of(ended.stderr)),
         model=next(iter(models)) if len(models) == 1 else None,
     )
     text, error = string(result.get("response")), result.get("error")
@@ -126,7 +111,7 @@ def _read_object(result: Mapping[str, Any] | None, ended: Ended) -> CliOutcome:
         return replace(outcome, kind="bad answer", said="it asked no model")
     if not text.strip() and not models:
         return replace(outcome, kind="bad answer", said="it asked no model; the prompt may be too large for it")
-    return answered(text, outcome)
+    return base.answered(text, outcome)
 
 
 def _start(setup: Setup, form: str = "json") -> list[str]:
@@ -143,7 +128,7 @@ def _command(
     settings: dict[str, Any],
     more: Mapping[str, str],
 ) -> Command:
-    own = own_home("GEMINI_CLI_HOME", "") / ".gemini"
+    own = base.own_home("GEMINI_CLI_HOME", "") / ".gemini"
     # Trusted, it takes the GEMINI.md of every folder that it is let into for instructions; no setting switches that off.
     env = {
         "GEMINI_CLI_HOME": str(room.home),
@@ -233,9 +218,9 @@ def _is_here(path: str) -> bool:
 
 def _error_on(stderr: bytes) -> Mapping[str, Any] | None:
     """The error object: on stderr, after a stack trace whose lines may begin with a brace too."""
-    text = text_of(stderr)
+    text = base.text_of(stderr)
     for found in re.finditer(r"^\{", text, re.MULTILINE):
-        value = first_object(text[found.start() :].encode())
+        value = base.first_object(text[found.start() :].encode())
         if value is not None and isinstance(value.get("error"), dict):
             return value
     return None
@@ -302,9 +287,9 @@ def _trace(events: Sequence[Mapping[str, Any]], usage: Usage) -> Trace:
 def _failure(error: Mapping[str, Any], ended: Ended) -> CliOutcome:
     code = count(error.get("code"))
     said = string(error.get("message"))
-    inner = table(table(first_object(said.encode())).get("error"))
+    inner = table(table(base.first_object(said.encode())).get("error"))
     status = code if code is not None and 400 <= code < 600 else count(inner.get("code"))
-    if status is None and "ModelNotFoundError" in text_of(ended.stderr):
+    if status is None and "ModelNotFoundError" in base.text_of(ended.stderr):
         status = 404
     if code == 41:
         return CliOutcome(kind="not signed in", said=said)
@@ -317,7 +302,7 @@ def _failure(error: Mapping[str, Any], ended: Ended) -> CliOutcome:
         return CliOutcome(kind="broken", said=reason)
     if code == 52:
         return CliOutcome(kind="wrong setting", said=reason)
-    return failed(reason, status if status is not None else _STATUS_OF_EXIT.get(ended.exit or 0))
+    return base.failed(reason, status if status is not None else _STATUS_OF_EXIT.get(ended.exit or 0))
 
 
 def _list(value: Any) -> list[Any]:

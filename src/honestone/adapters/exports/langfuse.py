@@ -14,18 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from honestone.adapters.transport import (
-    Answer,
-    Endpoint,
-    Transport,
-    clean,
-    decode,
-    error_said,
-    hold,
-    host_of,
-    let_go,
-    retry_after,
-)
+from honestone.adapters import transport
+from honestone.adapters.transport import Answer, Endpoint, Transport
 from honestone.core.errors import UsageError
 from honestone.core.json_value import Json
 from honestone.ports import CallFailed
@@ -54,7 +44,7 @@ class LangfuseServer:
 
     @property
     def where(self) -> str:
-        return host_of(self.endpoint.base_url)
+        return transport.host_of(self.endpoint.base_url)
 
 
 def langfuse_server(environment: Mapping[str, str]) -> LangfuseServer:
@@ -98,14 +88,13 @@ async def send_to_langfuse(
 ) -> None:
     """Send all of it, traces first. Raises UsageError, which says what had arrived, and holds no key."""
     sending = _Sending(server)
-    transport = sending.transport = hold(sending)
-    assert transport is not None
+    sending.transport = transport.hold(sending)
     try:
         for part in _parts(spans):
             await sending.post(SPANS, _otlp(part, resource, scope), "traces")
         await sending.scores(scores)
     finally:
-        await let_go(sending)
+        await transport.let_go(sending)
 
 
 class _Sending:
@@ -154,7 +143,7 @@ class _Sending:
             again = got.retryable if isinstance(got, CallFailed) else got.status == 429 or got.status >= 500
             if not again or wait is None:
                 break
-            asked = None if isinstance(got, CallFailed) else retry_after(got.headers, time.time())
+            asked = None if isinstance(got, CallFailed) else transport.retry_after(got.headers, time.time())
             await asyncio.sleep(min(wait if asked is None else asked, _LONGEST_WAIT))
         if isinstance(got, CallFailed):
             raise self._failure(str(got))
@@ -162,7 +151,7 @@ class _Sending:
 
     def _check(self, answer: Answer, what: str) -> None:
         """That the server took all of it."""
-        where, words = self._server.where, error_said(answer).message
+        where, words = self._server.where, transport.error_said(answer).message
         if answer.status in (401, 403):
             names = " and ".join(KEY_VARIABLES)
             raise self._failure(f"{where} refused the keys ({answer.status}); are {names} of one project?")
@@ -170,14 +159,14 @@ class _Sending:
             raise self._failure(f"{where} redirects, which is not followed; set LANGFUSE_HOST to where it leads")
         if answer.status >= 400:
             raise self._failure(f"{where} did not take the {what} ({answer.status}): {words or 'no reason given'}")
-        said = decode(answer.body)
+        said = transport.decode(answer.body)
         refused = _refused(said) if isinstance(said, dict) else ""
         if refused:
             raise self._failure(f"{where} did not take all {what}: {refused}")
 
     def _failure(self, words: str) -> UsageError:
         for secret in self._server.secrets:
-            words = clean(words, secret, limit=400)
+            words = transport.clean(words, secret, limit=400)
         return UsageError(
             words, hint=f"{self._arrived} scores had arrived; send again with the same command: nothing counts twice"
         )

@@ -6,16 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from honestone.adapters.loose_json import count, string, table, tables, total
-from honestone.adapters.models.api_model import (
-    SCHEMA,
-    ApiModel,
-    base64_of,
-    ended_early,
-    no_reply,
-    parts_of,
-    usage,
-    without_nones,
-)
+from honestone.adapters.models import api_model
+from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.schemas import for_anthropic
 from honestone.ports import Completion, Image, Prompt
 
@@ -34,11 +26,11 @@ class AnthropicMessages(ApiModel):
 
     def body(self, prompt: Prompt, use: frozenset[str]) -> dict[str, Any]:
         output: dict[str, Any] = {}
-        if SCHEMA in use:
+        if api_model.SCHEMA in use:
             output["format"] = {"type": "json_schema", "schema": for_anthropic(prompt.schema or {})}
         if self.options.effort:
             output["effort"] = self.options.effort
-        return without_nones(
+        return api_model.without_nones(
             {
                 "model": self.model,
                 "max_tokens": self.max_output(prompt),
@@ -55,7 +47,7 @@ class AnthropicMessages(ApiModel):
 
     def read(self, value: Mapping[str, Any]) -> Completion:
         if not isinstance(value.get("content"), list):
-            raise no_reply("no content", self.model)
+            raise api_model.no_reply("no content", self.model)
         stop = string(value.get("stop_reason"))
         used = table(value.get("usage"))
         cached = count(used.get("cache_read_input_tokens"))
@@ -64,7 +56,7 @@ class AnthropicMessages(ApiModel):
                 string(block.get("text")) for block in tables(value["content"]) if block.get("type") == "text"
             ),
             cut=stop in _CUT,
-            usage=usage(
+            usage=api_model.usage(
                 # Its `input_tokens` leaves out what was read from or written to the cache.
                 total(used.get("input_tokens"), used.get("cache_creation_input_tokens"), cached),
                 count(used.get("output_tokens")),
@@ -91,16 +83,16 @@ def _from_events(events: list[dict[str, Any]], model: str) -> dict[str, Any]:
             used = {**table(message.get("usage")), **table(event.get("usage"))}
             message |= {**delta, "usage": used}
     if not any(event.get("type") == "message_stop" for event in events):
-        raise ended_early(model)
+        raise api_model.ended_early(model)
     return {**message, "content": [block for _, block in blocks.items()]}
 
 
 def _content(prompt: Prompt) -> Any:
     if not prompt.images:
         return prompt.text
-    return parts_of(prompt, lambda words: {"type": "text", "text": words}, _image)
+    return api_model.parts_of(prompt, lambda words: {"type": "text", "text": words}, _image)
 
 
 def _image(image: Image) -> dict[str, Any]:
-    source = {"type": "base64", "media_type": image.media_type, "data": base64_of(image)}
+    source = {"type": "base64", "media_type": image.media_type, "data": api_model.base64_of(image)}
     return {"type": "image", "source": source}

@@ -7,17 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from honestone.adapters.loose_json import count, string, table, tables, total
-from honestone.adapters.models.api_model import (
-    PROBABILITY,
-    SCHEMA,
-    SEED,
-    ApiModel,
-    base64_of,
-    no_reply,
-    parts_of,
-    usage,
-    without_nones,
-)
+from honestone.adapters.models import api_model
+from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.probability import answers, google_tokens
 from honestone.adapters.models.schemas import for_google
 from honestone.ports import Completion, Image, Prompt
@@ -36,24 +27,26 @@ class GoogleGenerate(ApiModel):
         return f"/{quote(name, safe='/')}:generateContent"
 
     def body(self, prompt: Prompt, use: frozenset[str]) -> dict[str, Any]:
-        seed = self.seed(prompt) if SEED in use else None
-        config = without_nones(
+        seed = self.seed(prompt) if api_model.SEED in use else None
+        config = api_model.without_nones(
             {
                 "maxOutputTokens": self.max_output(prompt),
                 "temperature": self.options.temperature,
                 "topP": self.options.top_p,
                 "seed": seed,
                 "thinkingConfig": {"thinkingLevel": self.options.effort} if self.options.effort else None,
-                "responseMimeType": "application/json" if SCHEMA in use else None,
-                "responseJsonSchema": for_google(prompt.schema or {}) if SCHEMA in use else None,
-                "responseLogprobs": True if PROBABILITY in use else None,
-                "logprobs": ALTERNATIVES if PROBABILITY in use else None,
+                "responseMimeType": "application/json" if api_model.SCHEMA in use else None,
+                "responseJsonSchema": for_google(prompt.schema or {}) if api_model.SCHEMA in use else None,
+                "responseLogprobs": True if api_model.PROBABILITY in use else None,
+                "logprobs": ALTERNATIVES if api_model.PROBABILITY in use else None,
             }
         )
-        return without_nones(
+        return api_model.without_nones(
             {
                 "systemInstruction": {"parts": [{"text": prompt.system}]} if prompt.system else None,
-                "contents": [{"role": "user", "parts": parts_of(prompt, lambda words: {"text": words}, _image)}],
+                "contents": [
+                    {"role": "user", "parts": api_model.parts_of(prompt, lambda words: {"text": words}, _image)}
+                ],
                 "generationConfig": config,
             }
         )
@@ -62,7 +55,7 @@ class GoogleGenerate(ApiModel):
         candidates = tables(value.get("candidates"))
         blocked = string(table(value.get("promptFeedback")).get("blockReason"))
         if not candidates and not blocked:
-            raise no_reply("no candidates", self.model)
+            raise api_model.no_reply("no candidates", self.model)
         first = candidates[0] if candidates else {}
         parts = tables(table(first.get("content")).get("parts"))
         stop = string(first.get("finishReason")) or blocked
@@ -73,7 +66,7 @@ class GoogleGenerate(ApiModel):
         return Completion(
             text="".join(string(part.get("text")) for part in parts if not part.get("thought")),
             cut=stop == "MAX_TOKENS",
-            usage=usage(
+            usage=api_model.usage(
                 count(used.get("promptTokenCount")),
                 total(used.get("candidatesTokenCount"), used.get("thoughtsTokenCount")),
                 count(used.get("cachedContentTokenCount")),
@@ -84,4 +77,4 @@ class GoogleGenerate(ApiModel):
 
 
 def _image(image: Image) -> dict[str, Any]:
-    return {"inlineData": {"mimeType": image.media_type, "data": base64_of(image)}}
+    return {"inlineData": {"mimeType": image.media_type, "data": api_model.base64_of(image)}}

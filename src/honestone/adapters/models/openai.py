@@ -6,18 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from honestone.adapters.loose_json import count, string, table, tables
-from honestone.adapters.models.api_model import (
-    PROBABILITY,
-    SCHEMA,
-    SEED,
-    ApiModel,
-    data_url,
-    ended_early,
-    no_reply,
-    parts_of,
-    usage,
-    without_nones,
-)
+from honestone.adapters.models import api_model
+from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.probability import answers, openai_tokens
 from honestone.adapters.models.schemas import for_openai
 from honestone.adapters.transport import clean
@@ -42,8 +32,8 @@ class OpenAIResponses(ApiModel):
 
     def body(self, prompt: Prompt, use: frozenset[str]) -> dict[str, Any]:
         effort = self.options.effort
-        probable = PROBABILITY in use
-        return without_nones(
+        probable = api_model.PROBABILITY in use
+        return api_model.without_nones(
             {
                 "model": self.model,
                 "instructions": prompt.system,
@@ -53,7 +43,7 @@ class OpenAIResponses(ApiModel):
                 "temperature": self.options.temperature,
                 "top_p": self.options.top_p,
                 "reasoning": {"effort": effort} if effort else None,
-                "text": {"format": {"type": "json_schema", **_schema(prompt)}} if SCHEMA in use else None,
+                "text": {"format": {"type": "json_schema", **_schema(prompt)}} if api_model.SCHEMA in use else None,
                 "include": ["message.output_text.logprobs"] if probable else None,
                 "top_logprobs": ALTERNATIVES if probable else None,
             }
@@ -64,7 +54,7 @@ class OpenAIResponses(ApiModel):
         ended = ("response.completed", "response.incomplete", "response.failed")
         whole = [event["response"] for event in tables(events) if event.get("type") in ended and "response" in event]
         if not whole:
-            raise ended_early(self.model)
+            raise api_model.ended_early(self.model)
         return dict(table(whole[-1]))
 
     def read(self, value: Mapping[str, Any]) -> Completion:
@@ -74,7 +64,7 @@ class OpenAIResponses(ApiModel):
             words = clean(string(error.get("message")), "") or "no reason given"
             raise CallFailed(f"{self.model} failed: {words}", retryable=error.get("code") in _PASSING)
         if status not in ("completed", "incomplete") or not isinstance(value.get("output"), list):
-            raise no_reply("no output", self.model)
+            raise api_model.no_reply("no output", self.model)
         messages = [item for item in tables(value["output"]) if item.get("type") == "message"]
         # Newer models think aloud in messages of their own; the answer is in those marked final.
         final = [m for m in messages if m.get("phase") == "final_answer"] or messages
@@ -89,7 +79,7 @@ class OpenAIResponses(ApiModel):
         return Completion(
             text="\n".join(said),
             cut=status == "incomplete" and reason != "content_filter",
-            usage=usage(
+            usage=api_model.usage(
                 count(used.get("input_tokens")),
                 count(used.get("output_tokens")),
                 count(table(used.get("input_tokens_details")).get("cached_tokens")),
@@ -112,7 +102,7 @@ class OpenAIChat(ApiModel):
     def body(self, prompt: Prompt, use: frozenset[str]) -> dict[str, Any]:
         own = self.endpoint.base_url.startswith("https://api.openai.com/")
         system = [{"role": "system", "content": prompt.system}] if prompt.system else []
-        return without_nones(
+        return api_model.without_nones(
             {
                 "model": self.model,
                 "messages": [*system, {"role": "user", "content": _chat_content(prompt)}],
@@ -120,11 +110,13 @@ class OpenAIChat(ApiModel):
                 "max_completion_tokens" if own else "max_tokens": self.max_output(prompt),
                 "temperature": self.options.temperature,
                 "top_p": self.options.top_p,
-                "seed": self.seed(prompt) if SEED in use else None,
+                "seed": self.seed(prompt) if api_model.SEED in use else None,
                 "reasoning_effort": self.options.effort,
-                "response_format": {"type": "json_schema", "json_schema": _schema(prompt)} if SCHEMA in use else None,
-                "logprobs": True if PROBABILITY in use else None,
-                "top_logprobs": ALTERNATIVES if PROBABILITY in use else None,
+                "response_format": {"type": "json_schema", "json_schema": _schema(prompt)}
+                if api_model.SCHEMA in use
+                else None,
+                "logprobs": True if api_model.PROBABILITY in use else None,
+                "top_logprobs": ALTERNATIVES if api_model.PROBABILITY in use else None,
             }
         )
 
@@ -144,13 +136,13 @@ class OpenAIChat(ApiModel):
                 stop = string(choice.get("finish_reason")) or stop
                 tokens += tables(table(choice.get("logprobs")).get("content"))
         if not stop:
-            raise ended_early(self.model)
+            raise api_model.ended_early(self.model)
         return {**whole, "choices": [{"message": message, "finish_reason": stop, "logprobs": {"content": tokens}}]}
 
     def read(self, value: Mapping[str, Any]) -> Completion:
         choices = tables(value.get("choices"))
         if not choices or not isinstance(choices[0].get("message"), dict):
-            raise no_reply("no choices", self.model)
+            raise api_model.no_reply("no choices", self.model)
         choice, message = choices[0], table(choices[0]["message"])
         content, refusal = message.get("content"), string(message.get("refusal"))
         parts = "".join(string(p.get("text")) or string(p.get("refusal")) for p in tables(content))
@@ -162,7 +154,7 @@ class OpenAIChat(ApiModel):
         return Completion(
             text=string(content) or parts or refusal,
             cut=stop == "length",
-            usage=usage(
+            usage=api_model.usage(
                 count(used.get("prompt_tokens")),
                 count(used.get("completion_tokens")),
                 count(table(used.get("prompt_tokens_details")).get("cached_tokens")),
@@ -175,10 +167,10 @@ class OpenAIChat(ApiModel):
 def _responses_input(prompt: Prompt) -> Any:
     if not prompt.images:
         return prompt.text
-    content = parts_of(
+    content = api_model.parts_of(
         prompt,
         lambda words: {"type": "input_text", "text": words},
-        lambda image: {"type": "input_image", "image_url": data_url(image)},
+        lambda image: {"type": "input_image", "image_url": api_model.data_url(image)},
     )
     return [{"role": "user", "content": content}]
 
@@ -186,10 +178,10 @@ def _responses_input(prompt: Prompt) -> Any:
 def _chat_content(prompt: Prompt) -> Any:
     if not prompt.images:
         return prompt.text
-    return parts_of(
+    return api_model.parts_of(
         prompt,
         lambda words: {"type": "text", "text": words},
-        lambda image: {"type": "image_url", "image_url": {"url": data_url(image)}},
+        lambda image: {"type": "image_url", "image_url": {"url": api_model.data_url(image)}},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -28,38 +29,9 @@ class Host:
     command_file: str | None = None
 
 
-HOSTS: Final = {
-    host.name: host
-    for host in (
-        Host(
-            name="claude",
-            title="Claude Code",
-            skill=".claude/skills/honestone/SKILL.md",
-            hooks=".claude/settings.json",
-            servers=".mcp.json",
-            session="CLAUDE_CODE_SESSION_ID",
-        ),
-        Host(
-            name="codex",
-            title="Codex",
-            skill=".agents/skills/honestone/SKILL.md",
-            hooks=".codex/hooks.json",
-            servers=".codex/config.toml",
-            called=f"${NAME}",
-            session="CODEX_THREAD_ID",
-        ),
-        Host(
-            name="gemini",
-            title="Gemini CLI",
-            skill=".agents/skills/honestone/SKILL.md",
-            hooks=".gemini/settings.json",
-            servers=".gemini/settings.json",
-            stop="AfterAgent",
-            second=1000,
-            command_file=".gemini/commands/honestone.toml",
-        ),
-    )
-}
+_TABLES: Final = tomllib.loads(Path(__file__).with_name("hosts.toml").read_text("utf-8"))
+HOSTS: Final = {name: Host(name=name, **one) for name, one in _TABLES.items()}
+
 _MOVED: Final = {".claude": "CLAUDE_CONFIG_DIR", ".codex": "CODEX_HOME"}
 """Variables that name a person's own folder of a host."""
 

@@ -11,18 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from honestone.app.agents.file_changes import (
-    FileChange,
-    FileNotes,
-    InstallRecord,
-    load_record,
-    make_changes,
-    missing_folders,
-    remove_empty,
-    remove_halves,
-    remove_record,
-    save_record,
-)
+from honestone.app.agents import file_changes
 from honestone.app.agents.holds import alone_in
 from honestone.app.agents.host_files import (
     MAY_BE_MADE,
@@ -106,7 +95,7 @@ def install(request: InstallRequest) -> Installed:
         if not request.dry_run and (edits.changes or edits.record.unfinished or edits.record.command != known):
             edits.carry_out()
             edits.record.unfinished = False
-            save_record(request.scope.base, edits.record)
+            file_changes.save_record(request.scope.base, edits.record)
         notes = [note for host in hosts for note in edits.notes(host)]
     return Installed(files=edits.shown, notes=tuple(dict.fromkeys(notes)))
 
@@ -144,10 +133,10 @@ def _close_record(base: Path, edits: _Edits) -> None:
         file: notes for file, notes in record.files.items() if file not in edits.taken or notes.replaced is not None
     }
     if record.files:
-        save_record(base, record)
+        file_changes.save_record(base, record)
     else:
-        remove_record(base)
-    remove_empty(record.folders)
+        file_changes.remove_record(base)
+    file_changes.remove_empty(record.folders)
 
 
 def agent_states(agents: Iterable[str], scopes: Sequence[Scope]) -> list[AgentState]:
@@ -204,8 +193,8 @@ class _Edits:
     """The files of one scope with what is to be done to them, and the record of what was done before."""
 
     def __init__(self, scope: Scope) -> None:
-        found = load_record(scope.base)
-        self.scope, self.record, self.is_recorded = scope, found or InstallRecord(), found is not None
+        found = file_changes.load_record(scope.base)
+        self.scope, self.record, self.is_recorded = scope, found or file_changes.InstallRecord(), found is not None
         self.kept: list[str] = []
         """Notes on what `uninstall` leaves."""
         self.taken: set[str] = set()
@@ -260,9 +249,9 @@ class _Edits:
                 yield APPROVE
 
     @property
-    def changes(self) -> list[FileChange]:
+    def changes(self) -> list[file_changes.FileChange]:
         return [
-            FileChange(path=path, before=draft.before, after=draft.after)
+            file_changes.FileChange(path=path, before=draft.before, after=draft.after)
             for path, draft in self._drafts.items()
             if draft.before != draft.after
         ]
@@ -275,24 +264,24 @@ class _Edits:
 
     def carry_out(self) -> None:
         """All changes or none; the record says so first."""
-        base, old = self.scope.base, load_record(self.scope.base)
+        base, old = self.scope.base, file_changes.load_record(self.scope.base)
         paths = [change.path for change in self.changes]
         if self.record.unfinished:
-            remove_halves([*paths, *map(Path, self.record.files)])
+            file_changes.remove_halves([*paths, *map(Path, self.record.files)])
         self.record.unfinished = True
-        self.record.folders |= missing_folders(*paths)
+        self.record.folders |= file_changes.missing_folders(*paths)
         if old is None:
             removed = (change.path for change in self.changes if change.after is None)
             self.record.folders |= {str(one) for path in removed for one in path.parents if base in one.parents}
-        save_record(base, self.record)
+        file_changes.save_record(base, self.record)
         try:
-            make_changes(self.changes, private=self.scope.user)
+            file_changes.make_changes(self.changes, private=self.scope.user)
         except BaseException:
             if old:
-                save_record(base, old)
+                file_changes.save_record(base, old)
             else:
-                remove_record(base)
-                remove_empty(self.record.folders)
+                file_changes.remove_record(base)
+                file_changes.remove_empty(self.record.folders)
             raise
 
     def _draft(self, named: str) -> _Draft:
@@ -307,11 +296,11 @@ class _Edits:
                 self._drafts[path] = _Draft(str(path), named, before, None if before is None else before.decode())
         return self._drafts[path]
 
-    def _notes_of(self, draft: _Draft, file: HostFile) -> FileNotes:
+    def _notes_of(self, draft: _Draft, file: HostFile) -> file_changes.FileNotes:
         """Without a record, what is empty in a file that holds ours is taken for ours too."""
         if draft.key not in self.record.files:
             ours = draft.text is not None and file.command(draft.text) is not None
-            self.record.files[draft.key] = FileNotes(made=set(MAY_BE_MADE) if ours else set())
+            self.record.files[draft.key] = file_changes.FileNotes(made=set(MAY_BE_MADE) if ours else set())
         return self.record.files[draft.key]
 
     def _asked(self, named: str, file: HostFile) -> str | None:

@@ -22,29 +22,9 @@ from honestone.app.drafting_model import criteria_by_model, find_model
 from honestone.app.rubrics.draft_file import KeptAnswers, RubricAnswers, draft_from, is_complete, with_bars
 from honestone.app.rubrics.new import NO_MODEL, NewRubricRequest, rubric_text, shipped_rubrics
 from honestone.app.workspace import Workspace
+from honestone.core.authoring import rubric_drafting as drafting
 from honestone.core.authoring.lint import lint
-from honestone.core.authoring.rubric_drafting import (
-    FEWEST_CRITERIA,
-    FEWEST_ITEMS,
-    LEVELS,
-    WHY_FLOOR,
-    WHY_TWO,
-    CriterionWish,
-    RubricDraft,
-    ShippedRubric,
-    find_criterion,
-    item_remarks,
-    make_draft,
-    parse_many,
-    parse_wanted,
-    parse_weight,
-    pieces,
-    plain_item,
-    shortage,
-    suggested_template,
-    vague_criterion,
-    weights_problem,
-)
+from honestone.core.authoring.rubric_drafting import CriterionWish, RubricDraft, ShippedRubric
 from honestone.core.errors import HonestoneError, Interrupted, UsageError
 from honestone.core.numbers import exact, show_bar
 from honestone.core.rubric import Criterion
@@ -191,8 +171,8 @@ class _Conversation:
 
     async def _ask_criterion(self) -> None:
         said = self.said
-        suggested = suggested_template(said.about, self.shipped)
-        body = _question("criterion", said=said, suggested=suggested, fewest=FEWEST_CRITERIA)
+        suggested = drafting.suggested_template(said.about, self.shipped)
+        body = _question("criterion", said=said, suggested=suggested, fewest=drafting.FEWEST_CRITERIA)
         text = await self._ask("criterion", body, by_line=True)
         if not text:
             self._end_list(suggested)
@@ -203,14 +183,14 @@ class _Conversation:
             if 0 < number <= len(said.wanted):
                 said.wanted.pop(number - 1)
         else:
-            self._add(parse_many(text))
+            self._add(drafting.parse_many(text))
         self._save()
 
     def _end_list(self, suggested: ShippedRubric | None) -> None:
         if not self.said.wanted and suggested is not None:
             self.said.template, self.said.is_listed = suggested.name, True
-        elif len(self.said.wanted) < FEWEST_CRITERIA:
-            self.pages.note = WHY_TWO
+        elif len(self.said.wanted) < drafting.FEWEST_CRITERIA:
+            self.pages.note = drafting.WHY_TWO
         else:
             self.said.is_listed = True
 
@@ -224,7 +204,7 @@ class _Conversation:
     async def _ask_about_vague_ones(self) -> None:
         """Each once: who keeps the wording, keeps it."""
         for at, one in enumerate(self.said.wanted if self.said.template is None else ()):
-            vague = vague_criterion(one)
+            vague = drafting.vague_criterion(one)
             if vague is None or one.id in self.said.warned:
                 continue
             body = _question("vague", warning=vague.warning(line(one.name)))
@@ -245,7 +225,7 @@ class _Conversation:
             return
         proposed = await self._ask_model() if said.template is None else ()
         draft = draft_from(said, self.shipped, proposed)
-        while lacking := shortage(draft.criteria):
+        while lacking := drafting.shortage(draft.criteria):
             await self._ask_items(draft, lacking[0].id)
             draft = draft_from(said, self.shipped, proposed)
         said.draft = draft
@@ -253,7 +233,9 @@ class _Conversation:
 
     async def _ask_model(self) -> tuple[Criterion, ...]:
         said = self.said
-        if self.judge == NO_MODEL or (self.judge is None and is_complete(make_draft(said.about, said.wanted, ()))):
+        if self.judge == NO_MODEL or (
+            self.judge is None and is_complete(drafting.make_draft(said.about, said.wanted, ()))
+        ):
             return ()
         name = self.judge or said.judge
         if name is None:
@@ -275,7 +257,7 @@ class _Conversation:
         """More yes/no items from the person, or five levels where items will not do."""
         criterion = next(one for one in draft.criteria if one.id == id)
         at = [one.id for one in self.said.wanted].index(id)
-        body = _question("items", wish=self.said.wanted[at], criterion=criterion, fewest=FEWEST_ITEMS)
+        body = _question("items", wish=self.said.wanted[at], criterion=criterion, fewest=drafting.FEWEST_ITEMS)
         text = await self._ask(f"items {id}", body, by_line=True)
         one = self.said.wanted[at]
         if text.casefold() in ("a", "ㅁ"):
@@ -284,18 +266,18 @@ class _Conversation:
             number = int(taken_back[1])
             gone = criterion.items[number - 1].requirement if 0 < number <= len(criterion.items) else ""
             self.said.wanted[at] = replace(
-                one, items=tuple(item for item in one.items if plain_item(item).requirement != gone)
+                one, items=tuple(item for item in one.items if drafting.plain_item(item).requirement != gone)
             )
             if len(self.said.wanted[at].items) == len(one.items):
                 self.pages.note = "only an item that you typed here can be taken back"
         elif not text:
             self.pages.note = (
-                f"{count(FEWEST_ITEMS - len(criterion.items), 'more item')} at least, or a for five levels"
+                f"{count(drafting.FEWEST_ITEMS - len(criterion.items), 'more item')} at least, or a for five levels"
             )
         elif not re.search(r"\w", text):
             self.pages.note = f"`{line(text)}` is neither true nor false of anything"
         else:
-            remark = next(iter(item_remarks(text)), None)
+            remark = next(iter(drafting.item_remarks(text)), None)
             self.said.wanted[at] = replace(one, items=(*one.items, text))
             grown = next(c for c in draft_from(self.said, self.shipped).criteria if c.id == id)
             if len(grown.items) == len(criterion.items):
@@ -308,9 +290,9 @@ class _Conversation:
     async def _ask_levels(self, at: int) -> None:
         one = self.said.wanted[at]
         texts: list[str] = []
-        while len(texts) < len(LEVELS):
-            level = LEVELS[len(texts)]
-            said = list(zip(LEVELS, texts, strict=False))
+        while len(texts) < len(drafting.LEVELS):
+            level = drafting.LEVELS[len(texts)]
+            said = list(zip(drafting.LEVELS, texts, strict=False))
             body = _question("levels", name=one.name, level=level, said=said)
             text = await self._ask(f"level {level} {one.id}", body)
             if not text:
@@ -342,9 +324,9 @@ class _Conversation:
         self._save()
 
     def _problem(self, draft: RubricDraft) -> str | None:
-        if len(draft.criteria) < FEWEST_CRITERIA:
-            return WHY_TWO
-        return weights_problem([criterion.weight for criterion in draft.criteria])
+        if len(draft.criteria) < drafting.FEWEST_CRITERIA:
+            return drafting.WHY_TWO
+        return drafting.weights_problem([criterion.weight for criterion in draft.criteria])
 
     def _table(self, draft: RubricDraft) -> list[str]:
         columns = self.pages.columns
@@ -372,7 +354,7 @@ class _Conversation:
             if isinstance(weights, str):
                 self.pages.note = weights
                 continue
-            self.pages.note = weights_problem(weights) or ""
+            self.pages.note = drafting.weights_problem(weights) or ""
             if not self.pages.note:
                 changed = tuple(replace(c, weight=w) for c, w in zip(draft.criteria, weights, strict=True))
                 self.said.draft = replace(draft, criteria=changed)
@@ -419,7 +401,7 @@ class _Conversation:
     async def _ask_floor(self, draft: RubricDraft) -> None:
         threshold = self.said.threshold or Fraction(0)
         usual = min(draft.floor, threshold)
-        body = _question("floor", why=WHY_FLOOR, usual=show_bar(usual))
+        body = _question("floor", why=drafting.WHY_FLOOR, usual=show_bar(usual))
         floor = self._number(await self._ask("floor", body), usual)
         if floor is not None and floor > threshold:
             self.pages.note = (
@@ -432,7 +414,7 @@ class _Conversation:
     def _number(self, text: str, usual: Fraction) -> Fraction | None:
         if not text:
             return usual
-        number = parse_weight(text)
+        number = drafting.parse_weight(text)
         if number is None:
             self.pages.note = f"`{line(text, 40)}` is not a number from 0 to 100"
             return None
@@ -488,12 +470,12 @@ def _weights_in(text: str, ids: Sequence[str]) -> list[Fraction] | str:
     words = re.split(r"[\s,;、，]+", text.strip())
     named = [word.rpartition("=") for word in words]
     if all(equals for _, equals, _ in named):
-        found = {find_criterion(name, ids): parse_weight(number) for name, _, number in named}
+        found = {drafting.find_criterion(name, ids): drafting.parse_weight(number) for name, _, number in named}
         if None in found or set(found) != set(ids) or len(named) != len(ids):
             return f"name each criterion once: {' '.join(f'{id}=..' for id in ids)}"
         given = [found[id] for id in ids]
     else:
-        given = [parse_weight(word) for word in words if word != "%"]
+        given = [drafting.parse_weight(word) for word in words if word != "%"]
         if len(given) != len(ids):
             return f"{len(ids)} numbers are expected, and these are {len(given)}"
     sound = [weight for weight in given if weight is not None]
@@ -508,13 +490,13 @@ def _error_words(error: Exception) -> str:
 
 def _reworded(one: CriterionWish, text: str) -> CriterionWish:
     """What can be seen is the criterion's first item too; `NAME: WHAT` renames it."""
-    new = parse_wanted(text)
+    new = drafting.parse_wanted(text)
     name, what = (new.name, new.description) if new.description else (one.name, text)
-    items = one.items if len(pieces(what)) > 1 else (*one.items, what)
+    items = one.items if len(drafting.pieces(what)) > 1 else (*one.items, what)
     return CriterionWish(name=name, description=what, items=items)
 
 
 def _place(criterion: Criterion, text: str) -> int:
     """The number of an item among those of its criterion."""
-    said = plain_item(text).requirement
+    said = drafting.plain_item(text).requirement
     return next((n for n, item in enumerate(criterion.items, 1) if item.requirement == said), len(criterion.items))

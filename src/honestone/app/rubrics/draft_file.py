@@ -11,17 +11,8 @@ from typing import Final, Literal, cast
 
 import msgspec
 
-from honestone.core.authoring.rubric_drafting import (
-    CriterionWish,
-    RubricDraft,
-    ShippedRubric,
-    anchored,
-    distinct,
-    equal_weights,
-    make_draft,
-    plain_item,
-    shortage,
-)
+from honestone.core.authoring import rubric_drafting as drafting
+from honestone.core.authoring.rubric_drafting import CriterionWish, RubricDraft, ShippedRubric
 from honestone.core.errors import HonestoneError
 from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Criterion, from_plain, to_plain
@@ -170,7 +161,7 @@ def draft_from(
             floor=rubric.floor,
             origins=origins,
         )
-    draft = _proposed(answers, proposed) if proposed else make_draft(answers.about, answers.wanted, library)
+    draft = _proposed(answers, proposed) if proposed else drafting.make_draft(answers.about, answers.wanted, library)
     if answers.weights:
         draft = replace(draft, criteria=tuple(replace(c, weight=answers.weights[c.id]) for c in draft.criteria))
     return draft
@@ -180,23 +171,23 @@ def _proposed(answers: RubricAnswers, proposed: Sequence[Criterion]) -> RubricDr
     """The model's criteria with equal weights; what the person gave comes first and is never lost."""
     given = {one.id: one for one in answers.wanted}
     criteria, origins = [], {}
-    for criterion, weight in zip(proposed, equal_weights(len(proposed)), strict=True):
+    for criterion, weight in zip(proposed, drafting.equal_weights(len(proposed)), strict=True):
         mine = given[criterion.id]
         origins[criterion.id] = f"drafted by {answers.judge}"
         if mine.levels:
-            criterion = anchored(criterion, mine.levels)
+            criterion = drafting.anchored(criterion, mine.levels)
             origins[criterion.id] = "your words"
         elif mine.items:
             origins[criterion.id] = f"your words, and drafted by {answers.judge}"
             listed = [item for item in criterion.items if not item.whole]
-            items = distinct([*(plain_item(text) for text in mine.items), *listed])
+            items = drafting.distinct([*(drafting.plain_item(text) for text in mine.items), *listed])
             criterion = replace(criterion, items=tuple(items[: max(len(mine.items), 10)]))
         criteria.append(replace(criterion, weight=weight))
     return RubricDraft(about=answers.about, criteria=tuple(criteria), origins=origins)
 
 
 def is_complete(draft: RubricDraft) -> bool:
-    return not shortage(draft.criteria)
+    return not drafting.shortage(draft.criteria)
 
 
 def with_bars(draft: RubricDraft, answers: RubricAnswers) -> RubricDraft:

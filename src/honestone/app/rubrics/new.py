@@ -14,22 +14,8 @@ from honestone.app.drafting_model import criteria_by_model, find_model
 from honestone.app.rubric_plan import bar_share
 from honestone.app.rubrics.draft_file import KeptAnswers, RubricAnswers, draft_from, is_complete, with_bars
 from honestone.app.workspace import Workspace
-from honestone.core.authoring.rubric_drafting import (
-    FEWEST_CRITERIA,
-    LEVELS,
-    WHY_TWO,
-    CriterionWish,
-    RubricDraft,
-    ShippedRubric,
-    draft_problems,
-    find_criterion,
-    near_criterion,
-    parse_wanted,
-    parse_weight,
-    shortage,
-    vague_criterion,
-    weights_problem,
-)
+from honestone.core.authoring import rubric_drafting as drafting
+from honestone.core.authoring.rubric_drafting import CriterionWish, RubricDraft, ShippedRubric
 from honestone.core.errors import UsageError
 from honestone.core.numbers import show_bar
 from honestone.ports import Observer
@@ -124,10 +110,10 @@ def refuse_incomplete(said: RubricAnswers) -> None:
     missing = []
     if not said.about:
         missing.append('--about "WHAT IS JUDGED"')
-    if len(said.wanted) < FEWEST_CRITERIA:
+    if len(said.wanted) < drafting.FEWEST_CRITERIA:
         missing.append('--criterion "NAME: WHAT" twice at least')
     if missing:
-        why = f": {WHY_TWO}" if said.about and said.wanted else ""
+        why = f": {drafting.WHY_TWO}" if said.about and said.wanted else ""
         raise UsageError(
             f"without a terminal, flags have to say it: {', '.join(missing)}{why}",
             hint="or write a template as it is: --template NAME (--list-templates lists them)",
@@ -140,9 +126,9 @@ def draft_rubric(workspace: Workspace, request: NewRubricRequest, observer: Obse
 
     said = request.answers()
     refuse_incomplete(said)
-    if said.weights and (problem := weights_problem(list(said.weights.values()))):
+    if said.weights and (problem := drafting.weights_problem(list(said.weights.values()))):
         raise UsageError(problem, hint="--weight NAME=30, once for each criterion")
-    warnings = [vague.warning(one.name) for one in said.wanted if (vague := vague_criterion(one)) is not None]
+    warnings = [vague.warning(one.name) for one in said.wanted if (vague := drafting.vague_criterion(one)) is not None]
     file = KeptAnswers(request.output)
     before = file.load()
     said.replies = dict(before.replies) if before is not None else {}
@@ -151,14 +137,14 @@ def draft_rubric(workspace: Workspace, request: NewRubricRequest, observer: Obse
     draft, notes = draft_from(said, shipped), list[str]()
     if request.judge != NO_MODEL and (request.judge is not None or not is_complete(draft)):
         draft, notes = asyncio.run(_with_model(workspace, said, request.judge, shipped, kept, observer))
-    if lacking := shortage(draft.criteria):
+    if lacking := drafting.shortage(draft.criteria):
         raise UsageError(
             "; ".join(one.words for one in lacking),
             hint=" ".join(f'--item "{one.id}: ..."' for one in lacking)
             + ' (repeat it), or --anchors "NAME: A | B | C | D | E", or --judge MODEL to draft them',
         )
     draft = with_bars(draft, said)
-    for problem in draft_problems(draft):
+    for problem in drafting.draft_problems(draft):
         raise UsageError(problem)
     warnings += [f"{remark.message}. {remark.suggestion}" for remark in lint(draft.rubric())]
     return NewRubric(draft=draft, warnings=(*warnings, *notes), kept=kept)
@@ -192,7 +178,7 @@ async def _with_model(
 
 
 def _criterion(text: str, before: Sequence[CriterionWish]) -> CriterionWish:
-    one = parse_wanted(_one_line(text))
+    one = drafting.parse_wanted(_one_line(text))
     if not one.name.strip():
         raise UsageError("a --criterion is empty", hint='--criterion "tone: no word blames the reader"')
     if any(other.id == one.id for other in before):
@@ -202,7 +188,7 @@ def _criterion(text: str, before: Sequence[CriterionWish]) -> CriterionWish:
 
 def _with_levels(one: CriterionWish, levels: str) -> CriterionWish:
     texts = tuple(part.strip() for part in levels.split("|"))
-    if len(texts) != len(LEVELS) or not all(texts) or len(set(texts)) < len(LEVELS):
+    if len(texts) != len(drafting.LEVELS) or not all(texts) or len(set(texts)) < len(drafting.LEVELS):
         raise UsageError(
             f"--anchors of `{one.id}` has to have five different texts, lowest first",
             hint=f'--anchors "{one.name}: absent | a trace | half | nearly all | all"',
@@ -217,7 +203,7 @@ def _weights(texts: Sequence[str], wanted: Sequence[CriterionWish]) -> dict[str,
     weights: dict[str, Fraction] = {}
     for text in texts:
         name, equals, number = text.rpartition("=")
-        weight = parse_weight(number)
+        weight = drafting.parse_weight(number)
         if not equals or weight is None:
             raise UsageError(f"--weight {text!r} is not NAME=NUMBER", hint="for example --weight tone=30")
         weights[wanted[_at(name, wanted, "--weight")].id] = weight
@@ -238,9 +224,9 @@ def _belongs(option: str, text: str, wanted: Sequence[CriterionWish]) -> tuple[i
 
 def _at(name: str, wanted: Sequence[CriterionWish], option: str) -> int:
     ids = [one.id for one in wanted]
-    id = find_criterion(name, ids)
+    id = drafting.find_criterion(name, ids)
     if id is None:
-        near = near_criterion(name, ids)
+        near = drafting.near_criterion(name, ids)
         known = f"did you mean `{near}`? " if near else ""
         raise UsageError(
             f"{option} names `{name.strip()}`, which is not a criterion",

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stages.group import (
-    judge_options,
-    judging_of,
-    show_artifact,
-    stage_files,
-    stage_options,
-    worker_options,
-)
+from honestone.cli.stages import group
 from honestone.cli.terminal import Progress
 
 if TYPE_CHECKING:
@@ -24,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command("propose", short_help="Candidates: real edits by a worker.")
 @click.argument("skill", type=shared.PATH)
-@worker_options
+@group.worker_options
 @click.option(
     "--trace",
     "traces",
@@ -40,7 +33,7 @@ if TYPE_CHECKING:
     help="Show the worker the tasks of this suite that failed last; never those of the test split.",
 )
 @shared.limit_options
-@stage_options
+@group.stage_options
 def propose_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
     """Ask a worker for edits of a skill. Each is made in a private copy; the skill itself is not touched.
 
@@ -48,21 +41,21 @@ def propose_command(state_root: Path | None, output: Path | None, as_json: bool,
     """
     from honestone.app.stages.candidates import ProposeRequest, propose
 
-    request = ProposeRequest(judging=judging_of(asked), **asked)
+    request = ProposeRequest(judging=group.judging_of(asked), **asked)
     with Progress(quiet=quiet) as progress:
-        done = propose(request, stage_files(state_root, output), progress)
+        done = propose(request, group.stage_files(state_root, output), progress)
     found = [f"{one.id}: {one.title} ({one.category}, {one.risk_level} risk)" for one in done.body.candidates]
     left = [f"not a candidate: {one.outcome}: {one.detail}" for one in done.body.rejected_proposals]
-    show_artifact(done.document, [*found, *left], as_json=as_json)
+    group.show_artifact(done.document, [*found, *left], as_json=as_json)
     return 0 if done.body.status == "success" else 1
 
 
 @click.command("rank", short_help="Have a panel score the candidates.")
 @click.option("--input", "candidates", type=shared.PATH, required=True, metavar="FILE", help="The candidates artifact.")
-@judge_options
+@group.judge_options
 @click.option("--mock", is_flag=True, help="Use a mock panel that approves everything, for a dry run.")
 @shared.limit_options
-@stage_options
+@group.stage_options
 def rank_command(
     candidates: Path, mock: bool, state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any
 ) -> int:
@@ -73,13 +66,13 @@ def rank_command(
     """
     from honestone.app.stages.candidates import RankRequest, rank
 
-    judging = judging_of(asked)
+    judging = group.judging_of(asked)
     if mock and judging.judges:
         raise click.UsageError("--mock is a panel of its own: leave --judge out", click.get_current_context())
     request = RankRequest(candidates=candidates, mock=mock, judging=judging)
     with Progress(quiet=quiet) as progress:
-        done = rank(request, stage_files(state_root, output), progress)
-    show_artifact(done.document, [_line(one) for one in done.body.scored_candidates], as_json=as_json)
+        done = rank(request, group.stage_files(state_root, output), progress)
+    group.show_artifact(done.document, [_line(one) for one in done.body.scored_candidates], as_json=as_json)
     return 0
 
 

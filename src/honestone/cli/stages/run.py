@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stages.group import (
-    judge_options,
-    judging_of,
-    show_lines,
-    stage_files,
-    stage_options,
-    task_options,
-    worker_options,
-)
+from honestone.cli.stages import group
 from honestone.cli.terminal import Progress, dump, write
 
 if TYPE_CHECKING:
@@ -26,16 +18,16 @@ if TYPE_CHECKING:
 @click.command("run", short_help="Run all stages, with up to three attempts.")
 @click.argument("skill", type=shared.PATH)
 @click.option("--task-suite", type=shared.PATH, required=True, metavar="SUITE", help="Task suite that decides.")
-@worker_options
-@task_options
-@judge_options
+@group.worker_options
+@group.task_options
+@group.judge_options
 @click.option(
     "--retries", type=click.IntRange(1, 50), default=3, show_default=True, help="Candidates that are tried at most."
 )
 @click.option("--mock", is_flag=True, help="Run no agent and ask no judge; then nothing is kept.")
 @click.option("--fresh", is_flag=True, help="Start over, and run the baseline again.")
 @shared.limit_options
-@stage_options
+@group.stage_options
 def run_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
     """Improve a skill by what real tasks show. A candidate is tried on the tasks and kept only if the gate lets it; the
     worker is shown each that was rejected, with what failed. Every try starts from the original bytes.
@@ -47,13 +39,13 @@ def run_command(state_root: Path | None, output: Path | None, as_json: bool, qui
     """
     from honestone.app.stages.run import StageRunRequest, run_all_stages
 
-    request = StageRunRequest(judging=judging_of(asked), **asked)
+    request = StageRunRequest(judging=group.judging_of(asked), **asked)
     with Progress(quiet=quiet) as progress:
-        done = run_all_stages(request, stage_files(state_root, output), progress)
+        done = run_all_stages(request, group.stage_files(state_root, output), progress)
     if as_json:
         write(dump(done.document) + "\n")
     else:
-        show_lines(pipeline_lines(done))
+        group.show_lines(pipeline_lines(done))
     return done.exit_code
 
 
