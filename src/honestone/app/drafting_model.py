@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from honestone.app.rubrics.draft_file import RubricAnswers
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import digest_of
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Criterion
-
-if TYPE_CHECKING:
-    from honestone.ports import Model
+from honestone.ports import Model
 
 
 def find_model(workspace: Workspace) -> str | None:

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -25,12 +24,14 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.ballot import Ballot
 from honestone.core.checks import is_of_text_alone
+from honestone.core.contract import Contract
 from honestone.core.errors import CouldNotJudge, UsageError
 from honestone.core.events import EvaluationStarted, RunFinished
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Outcome, Scorecard, Verdict, overall
+from honestone.core.spend import Meter, Spend
 from honestone.engine.evaluate import Evaluation, JudgedArtifact
-from honestone.engine.panel import Evaluator
+from honestone.engine.panel import Evaluator, Panel, Seat
 from honestone.ports import Function, Observer, Store, Target
 from honestone.report.case_text import unmet_lines
 from honestone.report.documents import JsonDocument, plain
@@ -38,11 +39,6 @@ from honestone.report.documents.scorecard import KnownNoiseDoc, ScorecardDoc
 from honestone.report.scorecard import Facts, SharedParts, judge_costs, scorecard_document, usage_document
 from honestone.system.files import Loaded, printable
 from honestone.system.judging_files import JudgingFiles, files_named, names_commands
-
-if TYPE_CHECKING:
-    from honestone.core.contract import Contract
-    from honestone.core.spend import Meter, Spend
-    from honestone.engine.panel import Panel, Seat
 
 _FEW = 500
 _KEPT_BYTES = 2_000_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from honestone.app.judging_options import JudgingOptions, make_pair_seats, make_panel, refuse_if_all_refuse
 from honestone.app.loop import run_interruptibly
@@ -14,14 +13,12 @@ from honestone.core.ballot import asked_criteria
 from honestone.core.errors import UsageError
 from honestone.core.pairwise import ORDERS, pair_question
 from honestone.engine.pairwise import PairJudged, judge_pair
+from honestone.engine.panel import Seat
 from honestone.ports import Observer
 from honestone.report.documents.pairwise import PairwiseDoc
 from honestone.report.pairwise import PairFacts, pairwise_document
 from honestone.report.scorecard import usage_document
 from honestone.system.files import Loaded, printable
-
-if TYPE_CHECKING:
-    from honestone.engine.panel import Seat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +13,7 @@ from honestone.cli import options as shared
 from honestone.cli.suites.options import COMPARISON_FORMATS, print_suite
 from honestone.cli.terminal import exit_code_of, here, render, write, write_page
 from honestone.core.errors import StoreError
-
-if TYPE_CHECKING:
-    from honestone.report.documents.suite import ComparisonDoc
+from honestone.report.documents.suite import ComparisonDoc
 
 
 @click.command("compare", short_help="Compare two runs of a suite, case by case.")

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from honestone import __version__
-from honestone.app.readiness import ALWAYS, look_around
+from honestone.app.readiness import ALWAYS, Readiness, ReadinessReport, look_around
+from honestone.app.workspace import Workspace
 from honestone.cli import options as shared
 from honestone.cli.terminal import dump, here, write
 from honestone.core.errors import NoStoreError, StoreError
 from honestone.system.drawing import clean
-
-if TYPE_CHECKING:
-    from honestone.app.readiness import Readiness, ReadinessReport
-    from honestone.app.workspace import Workspace
 
 SCHEMA = "honestone.doctor/1"
 

@@ -6,20 +6,18 @@ import re
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from honestone.app.label import HANGUL_KEYS, LabelQuestion, LabelRequest, LabelSession
 from honestone.cli import options as shared
 from honestone.cli.terminal import Progress, dump_line, here, render, write
+from honestone.core.ballot import Answer
 from honestone.core.errors import Interrupted, UsageError
+from honestone.report.documents.labels import LabelsDoc
 from honestone.report.labels import artifact_lines, context_lines, question_lines
 from honestone.system.drawing import is_terminal, line, style_for
-
-if TYPE_CHECKING:
-    from honestone.core.ballot import Answer
-    from honestone.report.documents.labels import LabelsDoc
 
 _RUN: Final = re.compile(r"last|[0-9A-Z]{4,26}")
 

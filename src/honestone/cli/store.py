@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
 from honestone.cli import options as shared
 from honestone.cli.main import StrictGroup
 from honestone.cli.terminal import Progress, dump, here, write
+from honestone.ports import StoreState
 from honestone.system.drawing import clean
-
-if TYPE_CHECKING:
-    from honestone.ports import StoreState
 
 
 @click.group("store", cls=StrictGroup, short_help="Check the store, migrate it, copy its runs into another.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Final
 
@@ -39,22 +39,11 @@ class History:
 
 
 def _plain(one: ItemStats) -> dict[str, object]:
-    criterion, item = one.key
-    return {
-        "criterion": criterion,
-        "item": item,
-        "artifacts": one.artifacts,
-        "judges": list(one.judges),
-        "difficulty": _number(one.difficulty),
-        "item_rest": _number(one.item_rest),
-        "discrimination": _number(one.discrimination),
-        "disagreement": _number(one.disagreement),
-        "pairs": one.pairs,
-    }
-
-
-def _number(value: Fraction | float | None) -> float | None:
-    return None if value is None else round(float(value), 9)
+    """Its figures, none of which has more than nine places."""
+    plain = asdict(one)
+    criterion, item = plain.pop("key")
+    numbers = {name: round(float(x), 9) if isinstance(x, Fraction | float) else x for name, x in plain.items()}
+    return {"criterion": criterion, "item": item, **numbers}
 
 
 def read_history(workspace: Workspace, rubric: Rubric) -> History:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from honestone.app.judging_options import JudgingOptions, make_panel, refuse_too_big
 from honestone.app.loop import run_interruptibly
@@ -16,11 +16,9 @@ from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.numbers import show_points, to_points
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import Outcome, Scorecard, Verdict, judge_gate
+from honestone.engine.panel import Panel
 from honestone.formats.golden_file import GoldenExample, differing
 from honestone.system.drawing import count
-
-if TYPE_CHECKING:
-    from honestone.engine.panel import Panel
 
 AT_ONCE: Final = 8
 Agreement = Literal["as expected", "differs", "undecided"]
