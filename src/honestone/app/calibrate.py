@@ -34,15 +34,9 @@ from honestone.engine.panel import Seat
 from honestone.formats.labels_file import read_labels
 from honestone.formats.source import SourceErrors
 from honestone.ports import Observer, Store
+from honestone.report.documents import calibration as documents
 from honestone.report.documents import fields_of
-from honestone.report.documents.calibration import (
-    BestSingleDoc,
-    CalibratedJudgeDoc,
-    CalibratedPanelDoc,
-    CalibrationDoc,
-    CorrectedDoc,
-    HumanCeilingDoc,
-)
+from honestone.report.documents.calibration import CalibratedJudgeDoc, CalibrationDoc
 from honestone.report.scorecard import usage_document
 from honestone.system.files import printable
 
@@ -188,13 +182,15 @@ def calibration_document(store: Store, run: str) -> CalibrationDoc:
         base_rate=found.base_rate,
         human_ceiling=None
         if found.ceiling is None
-        else HumanCeilingDoc(kappa=found.ceiling.kappa, agreement=found.ceiling.agreement),
+        else documents.HumanCeilingDoc(kappa=found.ceiling.kappa, agreement=found.ceiling.agreement),
         population=len(set(started.population)),
         judges=[_judge(judge, measured.reason(judge.id)) for judge in found.judges],
-        panel=CalibratedPanelDoc(
+        panel=documents.CalibratedPanelDoc(
             votes=panel.votes,
             effective_votes=panel.effective_votes,
-            best_single=None if panel.best is None else BestSingleDoc(id=panel.best, kappa=fits[panel.best].kappa),
+            best_single=None
+            if panel.best is None
+            else documents.BestSingleDoc(id=panel.best, kappa=fits[panel.best].kappa),
             kappa=panel.overall.kappa,
             kappa_interval=_interval(panel.overall.kappa_interval),
             drop=list(panel.drop),
@@ -224,7 +220,7 @@ def _judge(judge: JudgeFit, reason: str | None) -> CalibratedJudgeDoc:
         "weight": judge.weight,
         "reason": reason,
         "criteria": [{"id": name, **_figures(fit)} for name, fit in judge.criteria.items()],
-        "corrected": fields_of(judge.corrected, *CorrectedDoc.__struct_fields__),
+        "corrected": fields_of(judge.corrected, *documents.CorrectedDoc.__struct_fields__),
     }
     return msgspec.convert(plain, CalibratedJudgeDoc)
 

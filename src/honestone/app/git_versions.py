@@ -61,7 +61,11 @@ def _load(artifact: Path, tree: str, name: str, exclude: Collection[Path], max_b
         place = _checked_out(top, tree, name, inside, Path(temporary).resolve())
         if not os.path.lexists(place):
             raise UsageError(f"{name} has no `{inside}`", hint="add it to git first")
-        hidden = {place / path.relative_to(real) for path in exclude if _is_in(path, artifact)}
+        hidden = {
+            place / path.relative_to(real)
+            for path in exclude
+            if artifact.is_dir() and path.is_relative_to(artifact.resolve())
+        }
         return load_artifact(place, exclude={path.resolve() for path in hidden}, max_bytes=max_bytes).version
 
 
@@ -89,10 +93,6 @@ def _checked_out(top: Path, tree: str, name: str, inside: str, into: Path) -> Pa
     if names and _git(top, "read-tree", "--no-sparse-checkout", tree, env=index) is not None:
         _git(top, "checkout-index", "-z", "--stdin", f"--prefix={into}/tree/", env=index, stdin=names)
     return into / "tree" / inside
-
-
-def _is_in(path: Path, folder: Path) -> bool:
-    return folder.is_dir() and path.is_relative_to(folder.resolve())
 
 
 def _git(

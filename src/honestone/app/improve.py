@@ -219,7 +219,8 @@ def _prepared(
     loaded = rubric.load(request.artifact)
     rubric.preflight(loaded.version)
     fixes = _fixes(rubric.rubric)
-    context = loop.worker_context(request, workspace, place, _folder_of(rubric), fixes)
+    folder = workspace.folder if rubric.path is None else rubric.path.parent
+    context = loop.worker_context(request, workspace, place, folder, fixes)
     hint = "--worker cmd:COMMAND, or give the rubric's items `fix:` commands and use --worker fix"
     worker = loop.find_worker(request.worker or ("fix" if fixes else None), context, hint=hint)
     judges = _find_judges(request, rubric, context)
@@ -272,10 +273,6 @@ def _prepared(
         notes=(*loaded.notes, *packing_notes(packed), *_notes(workspace, worker, judges, limits)),
         fresh=request.judging.fresh,
     )
-
-
-def _folder_of(rubric: RubricPlan) -> Path:
-    return rubric.workspace.folder if rubric.path is None else rubric.path.parent
 
 
 def _refuse_suite_options(request: ImprovementRequest) -> None:

@@ -12,15 +12,9 @@ from honestone.app.history import judged_documents, scorer_of, state_of, still_v
 from honestone.app.rubric_plan import load_rubric, with_bars
 from honestone.app.suites.columns import SUITES
 from honestone.app.workspace import Workspace
+from honestone.core import events
 from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
-from honestone.core.events import (
-    EvaluationStarted,
-    ImprovementStarted,
-    LoopStarted,
-    SuiteImprovementStarted,
-    SuiteStarted,
-)
 from honestone.core.rubric import Rubric, to_plain
 from honestone.core.scorecard import Outcome, overall
 from honestone.core.suite.record import read_record
@@ -68,12 +62,12 @@ def rescore(workspace: Workspace, request: RescoreRequest) -> RescoredRun:
 
 def _artifacts(workspace: Workspace, store: Store, info: RunInfo, request: RescoreRequest) -> RescoredRun:
     started = next(store.iter_events(info.id))
-    if isinstance(started, SuiteImprovementStarted):
+    if isinstance(started, events.SuiteImprovementStarted):
         raise UsageError(
             f"run {info.id} improved an artifact over a suite, so its scores are pass rates",
             hint="rescore one of the suite's own runs: `honestone runs` lists them",
         )
-    if not isinstance(started, EvaluationStarted | LoopStarted):
+    if not isinstance(started, events.EvaluationStarted | events.LoopStarted):
         raise UsageError(f"run {info.id} ({info.kind}) has no answers to a rubric", hint="`honestone runs` lists them")
     found = started.rubric if request.rubric is None else load_rubric(workspace.path(request.rubric))
     rubric = with_bars(found, threshold=request.threshold, floor=request.floor)
@@ -95,12 +89,12 @@ def _artifacts(workspace: Workspace, store: Store, info: RunInfo, request: Resco
 def _scorecards(
     store: Store,
     info: RunInfo,
-    started: EvaluationStarted | LoopStarted,
+    started: events.EvaluationStarted | events.LoopStarted,
     rubric: Rubric,
     rule: str | None,
     contract: str,
 ) -> Iterator[ScorecardDoc]:
-    if isinstance(started, EvaluationStarted):
+    if isinstance(started, events.EvaluationStarted):
         yield from judged_documents(store, info.id, rubric=rubric, rule=rule, contract=contract)
         return
     state = state_of(store.events(info.id))
@@ -115,7 +109,7 @@ def _scorecards(
         run=info.id,
         usage=UsageDoc(),
         text=text_of(store, best),
-        rubric=started.rubric_path if isinstance(started, ImprovementStarted) else None,
+        rubric=started.rubric_path if isinstance(started, events.ImprovementStarted) else None,
     )
     yield scorecard_document(scorer_of(started, rubric=rubric, rule=rule), ballots, facts)
 
@@ -129,7 +123,7 @@ def _suite(store: Store, info: RunInfo, request: RescoreRequest) -> RescoredRun:
         )
     log = store.events(info.id)
     started = log[0]
-    assert isinstance(started, SuiteStarted)
+    assert isinstance(started, events.SuiteStarted)
     rule, before = request.combine or started.rule, started.contract["options"]
     assert isinstance(before, Mapping)
     bars = {"threshold": request.threshold, "floor": request.floor}

@@ -60,7 +60,8 @@ class ListedRun:
         one = self.figures
         rate = "" if one.pass_rate is None else f"{points(one.pass_rate * 100)}%"
         by = None if self.change is None else self.change * (1 if one.pass_rate is None else 100)
-        calls = [count(number, f"{who} call") for who, number in _calls(one) if number]
+        made = (("target", one.target_calls), ("judge", one.judge_calls))
+        calls = [count(number, f"{who} call") for who, number in made if number]
         parts = [
             line(one.title or ""),
             rate or ("" if one.score is None else points(one.score)),
@@ -87,10 +88,6 @@ class ListedRun:
             **asdict(self.figures),
             "change": self.change,
         }
-
-
-def _calls(one: RunFigures) -> list[tuple[str, int]]:
-    return [("target", one.target_calls), ("judge", one.judge_calls)]
 
 
 def verdict_of(info: RunInfo) -> str | None:

@@ -14,6 +14,7 @@ import click
 
 import honestone
 from honestone.app.judging_options import JudgingOptions
+from honestone.app.quiet import Quiet
 from honestone.app.stages import evaluate as use_case
 from honestone.app.stages.files import StageFiles
 from honestone.app.workspace import Workspace
@@ -33,8 +34,8 @@ class CallableModule(ModuleType):
         return honestone.__getattr__("evaluate")(*args, **named)
 
 
-class _Notes:
-    """An observer whose notes go to stderr."""
+class _Notes(Quiet):
+    """An observer whose notes go to stderr, and nothing else."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -42,10 +43,6 @@ class _Notes:
     def note(self, text: str) -> None:
         if not self._quiet:
             click.echo(clean(text), err=True)
-
-    def progress(self, done: int, total: int, doing: str) -> None: ...
-
-    def event(self, event: object) -> None: ...
 
 
 class _Command(click.Command):
@@ -84,17 +81,7 @@ class _Command(click.Command):
 @click.option("--require-improvement", is_flag=True, help="Pass only if the lower bound of the interval is above 0.")
 @click.option("--json", "as_json", is_flag=True, help="The whole artifact on the last line, not its summary.")
 @click.option("-q", "--quiet", is_flag=True, help="No notes on stderr.")
-def compat_command(
-    state_root: Path,
-    output: Path | None,
-    skill_path: Path | None,
-    standalone: bool,
-    judges: tuple[str, ...],
-    fresh: bool,
-    as_json: bool,
-    quiet: bool,
-    **asked: Any,
-) -> int:
+def compat_command(state_root: Path, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
     """Whether a skill makes an agent do better on real tasks.
 
     \b
@@ -104,14 +91,12 @@ def compat_command(
     \b
     The last line of stdout is the summary. Exit codes: 0 pass, 1 fail, 3 error or skipped, 2 usage.
     """
-    problem = use_case.mode_problem(
-        standalone=standalone, input=asked["input"], candidate_id=asked["candidate_id"], skill=skill_path
-    )
+    skill, named = asked.pop("skill_path"), {name: asked[name] for name in ("input", "candidate_id")}
+    problem = use_case.mode_problem(standalone=asked.pop("standalone"), skill=skill, **named)
     if problem is not None:
         raise click.UsageError(problem, click.get_current_context())
-    request = use_case.EvaluateSkillRequest(
-        skill=skill_path, judging=JudgingOptions(judges=judges, fresh=fresh), **asked
-    )
+    judging = JudgingOptions(judges=asked.pop("judges"), fresh=asked.pop("fresh"))
+    request = use_case.EvaluateSkillRequest(skill=skill, judging=judging, **asked)
     observer = _Notes(quiet=quiet)
     done = use_case.evaluate(request, StageFiles.at(Workspace.at(Path()), state_root, output), observer)
     for line in use_case.remarks(done.body):

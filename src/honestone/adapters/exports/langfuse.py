@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from honestone.adapters import transport
+from honestone.adapters.loose_json import tables
 from honestone.adapters.transport import Answer, Endpoint, Transport
 from honestone.core.errors import UsageError
 from honestone.core.json_value import Json
@@ -176,11 +177,7 @@ def _refused(said: Mapping[str, object]) -> str:
     """What the answer to a part says was not taken (207, and OTLP's `partialSuccess`); empty where all was."""
     number, errors = said.get("rejected"), said.get("errors")
     if number:
-        first = (
-            next((one.get("message") for one in errors if isinstance(one, dict)), "")
-            if isinstance(errors, list)
-            else ""
-        )
+        first = next((one.get("message") for one in tables(errors)), "")
         return f"{number} refused: {first or 'no reason given'}"
     partial = said.get("partialSuccess")
     if isinstance(partial, dict) and str(partial.get("rejectedSpans") or "0") != "0":

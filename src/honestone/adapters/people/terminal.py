@@ -62,7 +62,7 @@ class Terminal:
         self._typed: str | None = None
 
     def _look(self) -> Style:
-        with open(self._fd, "w", encoding=_encoding(), closefd=False) as stream:
+        with open(self._fd, "w", encoding=getattr(sys.stderr, "encoding", None) or "utf-8", closefd=False) as stream:
             return style_for(stream)
 
     @property
@@ -191,10 +191,6 @@ def tell(text: str) -> None:
     """One line on the terminal, below whatever was there. Does nothing without a terminal."""
     with suppress(NoTerminal), Terminal(paged=False) as terminal:
         terminal.show([cut(text, max(terminal.size[0] - 1, 8))])
-
-
-def _encoding() -> str:
-    return getattr(sys.stderr, "encoding", None) or "utf-8"
 
 
 # ------------------------------------------------------------------------------------------------- quiet from others

@@ -117,12 +117,13 @@ def read_trace(plain: Mapping[str, Any]) -> Trace:
     def of(name: str, short: str) -> Any:
         return plain.get(name) if plain.get(name) is not None else tokens.get(name, tokens.get(short))
 
+    took = _amount(plain.get("duration_ms"), "duration_ms")
     return Trace(
         tool_calls=_calls(plain.get("tool_calls")),
         input_tokens=_count(of("input_tokens", "input"), "input_tokens"),
         output_tokens=_count(of("output_tokens", "output"), "output_tokens"),
         usd=_amount(plain.get("usd") if plain.get("usd") is not None else plain.get("cost_usd"), "usd"),
-        duration_ms=_whole(_amount(plain.get("duration_ms"), "duration_ms")),
+        duration_ms=None if took is None else round(took),
         skill_loaded=_flag(plain.get("skill_loaded"), "skill_loaded"),
         model_calls=_count(plain.get("model_calls", plain.get("llm_calls")), "model_calls"),
         extra={str(key): value for key, value in plain.items() if key not in _KNOWN},
@@ -168,10 +169,6 @@ def _amount(value: Any, name: str) -> float | None:
     if not isfinite(number) or not 0 <= number <= MOST:
         raise Misread(f"`{name}` is {visible(repr(value), 40)}, not a number from 0")
     return number
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else round(value)
 
 
 def _flag(value: Any, name: str) -> bool | None:
