@@ -117,6 +117,7 @@ def test_each_role_does_its_work_and_no_other(site: Site, server: Server, roles:
     assert site.desk.run("eval", *work, "--fresh", env=variables["coordinator"]).code == 1
     latest = json.loads(site.desk.run("runs", "--json", env=variables["reader"]).out)
     assert len(latest) == 2
+    assert site.desk.run("trend", *(one["id"] for one in latest), env=variables["reader"]).code == 0
     assert site.desk.run("compare", *(one["id"] for one in latest), env=variables["reader"]).code == 0
 
     database = site.desk.extra["HONESTONE_STORE"].rpartition("/")[2]
