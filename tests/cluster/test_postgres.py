@@ -247,3 +247,31 @@ def test_hostile_texts(url: str, tmp_path: Path) -> None:
     assert found is not None and found["text"] == "\0 \ud800"
     assert json.loads(store.replies(["k"])["k"]) == found
     store.close()
+
+
+def test_writers_of_one_run_take_turns(url: str, tmp_path: Path, server: Server) -> None:
+    """Four at once, one event or three at a time: no transaction is begun again because another took its number."""
+    store = opened(url, tmp_path)
+    run = store.start_run(kind="eval", subject="s", identity="i", contract="c", first=first())
+
+    def write(number: int) -> None:
+        own = opened(url, tmp_path)
+        for step in range(20):
+            own.append(run, first(number=number, step=step))
+            own.append_many(run, [first(number=number, step=step, part=part) for part in range(3)])
+        own.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    assert store.event_count(run) == 1 + 4 * 20 * 4
+    store.close()
+    name = url.rpartition("/")[2]
+    counts = f"select xact_commit, xact_rollback from pg_stat_database where datname = '{name}'"
+    end = time.monotonic() + 60
+    while True:  # the server counts when a connection has ended
+        commits, rollbacks = map(int, server.sql(counts, "postgres").split("|"))
+        if commits >= 4 * 20 * 2:
+            break
+        assert time.monotonic() < end, "the transactions were not counted"
+        time.sleep(0.1)
+    assert rollbacks == 0

@@ -62,6 +62,9 @@ insert into honestone.events (run, seq, data, once)
 select %s, coalesce(max(seq), 0) + 1, %s, %s from honestone.events where run = %s
 on conflict (run, once) where once is not null do nothing
 """
+_IN_TURN: Final = b"select pg_advisory_xact_lock(%s)"
+"""Before an append: of processes that append to a run at once each waits for the one before, and then sees its number. Without that
+they choose the same number, and all but one begin again."""
 _KEPT_ONCE: Final = b"select once, seq, data from honestone.events where run = %s and once = any(%s)"
 _INSERT_CASE: Final = b"insert into honestone.cases (run, number, id, data) values (%s, %s, %s, %s)"
 _CASES: Final = b"select number, data from honestone.cases where run = %s and number > %s order by number limit %s"
@@ -264,6 +267,7 @@ class PostgresStore:
         def work(cursor: Cursor[TupleRow]) -> set[int]:
             if blobs:
                 cursor.executemany(_INSERT_BLOB, list(blobs.items()))
+            cursor.execute(_IN_TURN, (_number(f"append {run}"),))
             if len(every) == 1:
                 cursor.execute(_APPEND, (run, every[0].data, every[0].once, run))
                 return set() if cursor.rowcount else {0}
@@ -309,6 +313,7 @@ class PostgresStore:
         new = NewEvent.of(event)
 
         def work(cursor: Cursor[TupleRow]) -> None:
+            cursor.execute(_IN_TURN, (_number(f"append {run}"),))
             cursor.execute(_APPEND, (run, new.data, new.once, run))
             done = b"update honestone.runs set finished = %s, result = %s where id = %s"
             cursor.execute(done, (timestamp(), result, run))
