@@ -10,22 +10,7 @@ from honestone.core.artifact import Version
 from honestone.core.packing import Packed
 from honestone.core.pairwise import PairQuestion
 from honestone.core.request import Request
-from honestone.prompts.filling import (
-    CANARY,
-    _complaint,
-    _encoded,
-    _fence,
-    _fenced,
-    _invented_word,
-    _listed,
-    _one_line,
-    _path,
-    _sendable,
-    _skeleton,
-    load_template,
-    shown_in_part,
-    tree_of,
-)
+from honestone.prompts import filling
 
 LAYOUT: Final = 2
 """Raise it when the code below changes what a judge sees; the template's own text is covered by its digest."""
@@ -36,36 +21,38 @@ def pair_prompt(
 ) -> Request:
     """`problems` name the errors of a first reply; `packed` is what is shown of each text that is too big. The right
     answer to the item `canary` is a tie."""
-    template = load_template("pairwise")
-    fence = _fence("\n".join(_all_text(version) for version in (question.first, question.second)))
+    template = filling.load_template("pairwise")
+    fence = filling._fence("\n".join(_all_text(version) for version in (question.first, question.second)))
     first = _text("First", question.first, packed[0], fence)
     second = _text("Second", question.second, packed[1], fence)
     plan = _requirements(question)
     base = sha256(f"{template.digest}\0{question.draw}\0".encode())
-    base.update(_encoded("\0".join((*plan, first, second))))
+    base.update(filling._encoded("\0".join((*plan, first, second))))
     canary = int.from_bytes(base.digest()[:8]) % (len(plan) + 1) + 1
-    control = CANARY.requirement.replace("…", _invented_word(base.digest()[8:], "\n".join((*plan, first, second))))
+    control = filling.CANARY.requirement.replace(
+        "…", filling._invented_word(base.digest()[8:], "\n".join((*plan, first, second)))
+    )
     items = "\n".join(
         f"[{number}] {line}" for number, line in enumerate([*plan[: canary - 1], control, *plan[canary - 1 :]], 1)
     )
-    complaint = _complaint(problems)
-    token = sha256(base.digest() + _encoded(items) + _encoded(complaint)).hexdigest()[:12]
+    complaint = filling._complaint(problems)
+    token = sha256(base.digest() + filling._encoded(items) + filling._encoded(complaint)).hexdigest()[:12]
     values = {
         "first": first,
         "second": second,
         "items": items,
         "complaint": complaint,
-        "skeleton": _skeleton(token, len(plan) + 1, '{"evidence":"","answer":null}'),
+        "skeleton": filling._skeleton(token, len(plan) + 1, '{"evidence":"","answer":null}'),
     }
     keys = enumerate((key for key, _ in question.items()), start=1)
     numbers = {number if number < canary else number + 1: key for number, key in keys}
-    return Request(body=_sendable(template.fill(values)), token=token, numbers=numbers, canary=canary)
+    return Request(body=filling._sendable(template.fill(values)), token=token, numbers=numbers, canary=canary)
 
 
 def pair_schema(numbers: Sequence[int]) -> dict[str, Any]:
     """The JSON Schema of the reply, evidence before the answer: a list of numbered answers."""
     answer = {"type": "string", "enum": ["first", "second", "tie"]}
-    return _listed({"evidence": {"type": "string"}, "answer": answer}, len(numbers))
+    return filling._listed({"evidence": {"type": "string"}, "answer": answer}, len(numbers))
 
 
 def _requirements(question: PairQuestion) -> list[str]:
@@ -73,8 +60,8 @@ def _requirements(question: PairQuestion) -> list[str]:
     return [
         "".join(
             [
-                _one_line(criterion.requirement),
-                *(f"\n    - {_one_line(detail)}" for detail in question.details.get(criterion.id, ())),
+                filling._one_line(criterion.requirement),
+                *(f"\n    - {filling._one_line(detail)}" for detail in question.details.get(criterion.id, ())),
             ]
         )
         for criterion in question.criteria
@@ -83,13 +70,13 @@ def _requirements(question: PairQuestion) -> list[str]:
 
 def _text(name: str, version: Version, packed: Packed | None, fence: str) -> str:
     shown = packed.version if packed else version
-    part = shown_in_part(packed)
+    part = filling.shown_in_part(packed)
     if not version.is_folder:
-        return f"{name} text:{part}\n{_fenced(fence, shown.text)}"
-    files = [_fenced(fence, text, _path(path)) for path, text in shown.texts.items()]
-    tree = _fenced(fence, tree_of(version, packed))
+        return f"{name} text:{part}\n{filling._fenced(fence, shown.text)}"
+    files = [filling._fenced(fence, text, filling._path(path)) for path, text in shown.texts.items()]
+    tree = filling._fenced(fence, filling.tree_of(version, packed))
     return "\n\n".join([f"{name} text, a folder of {len(version.files)} files:{part}\n{tree}", *files])
 
 
 def _all_text(version: Version) -> str:
-    return "\n".join([*map(_path, version.files), *version.texts.values()])
+    return "\n".join([*map(filling._path, version.files), *version.texts.values()])

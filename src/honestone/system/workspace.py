@@ -486,16 +486,3 @@ async def run_command(line: str, *, cwd: Path, env: Mapping[str, str], timeout: 
     if ended.exit != 0:
         return visible(f"it {how_ended(ended)}: {last_words(ended.stderr)}".rstrip(": "))
     return None
-
-
-__all__ = [
-    "DIFF_LIMIT",
-    "LEFT_LIMIT",
-    "Folder",
-    "Snapshot",
-    "make_folder",
-    "require_workspace",
-    "run_command",
-    "take_snapshot",
-    "unified",
-]

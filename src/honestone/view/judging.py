@@ -13,16 +13,7 @@ from msgspec import UnsetType
 
 from honestone.app.people import HANGUL_KEYS, AskedEdit, AskedSheet, BrowserPerson, PersonDesk
 from honestone.core.ballot import NOT_APPLICABLE, Question, answer_problem
-from honestone.report.label_html import (
-    AskedItem,
-    ShownText,
-    answer_words,
-    edit_html,
-    item_html,
-    sheet_end_html,
-    texts_of_version,
-    waiting_html,
-)
+from honestone.report import label_html
 from honestone.view.asking import NotTaken, Sent, read_sent
 from honestone.view.served import Query, Served, as_json, page, refused, static
 from honestone.view.server import Address, Serving, ViewOptions
@@ -77,9 +68,9 @@ class JudgeSite:
                 case AskedSheet():
                     return page(_sheet_page(asked, query.get("at", "")))
                 case AskedEdit():
-                    return page(edit_html(asked.brief, asked.text, str(asked.place), sheet=asked.id))
+                    return page(label_html.edit_html(asked.brief, asked.text, str(asked.place), sheet=asked.id))
                 case _:
-                    return page(waiting_html())
+                    return page(label_html.waiting_html())
 
     def take(self, path: str, sent: bytes) -> Served:
         with self._desk.lock:
@@ -140,13 +131,14 @@ def _sheet_page(asked: AskedSheet, named: str) -> str:
         at = sheet.open_places[0]
     if at >= of:
         rows = [
-            (one.item.requirement, answer_words(said.answer)) for one, said in zip(sheet.items, sheet.said, strict=True)
+            (one.item.requirement, label_html.answer_words(said.answer))
+            for one, said in zip(sheet.items, sheet.said, strict=True)
         ]
-        return sheet_end_html(rows, of, sheet=asked.id)
+        return label_html.sheet_end_html(rows, of, sheet=asked.id)
     one, said = sheet.items[at], sheet.said[at]
     texts, others = _texts(asked.question)
-    return item_html(
-        AskedItem(
+    return label_html.item_html(
+        label_html.AskedItem(
             id=_question_id(asked, at),
             criterion=one.key[0],
             item=one.item,
@@ -155,7 +147,7 @@ def _sheet_page(asked: AskedSheet, named: str) -> str:
             others=others,
             input=asked.question.input,
             reference=asked.question.reference,
-            said="" if said.is_open else f"Your answer: {answer_words(said.answer)}",
+            said="" if said.is_open else f"Your answer: {label_html.answer_words(said.answer)}",
             evidence=said.evidence,
             note=said.suggestion,
         ),
@@ -169,7 +161,7 @@ def _sheet_page(asked: AskedSheet, named: str) -> str:
     )
 
 
-def _texts(question: Question) -> tuple[list[ShownText], list[str]]:
+def _texts(question: Question) -> tuple[list[label_html.ShownText], list[str]]:
     if question.output is not None:
-        return [ShownText(title="", text=question.output)], []
-    return texts_of_version(question.artifact.version)
+        return [label_html.ShownText(title="", text=question.output)], []
+    return label_html.texts_of_version(question.artifact.version)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from honestone.app.records import RunRecord
 from honestone.app.run_list import UNFINISHED, ListedRun, verdict_of
 from honestone.core.errors import ContractMismatch, HonestoneError, StoreError
+from honestone.report import view_html
 from honestone.report.case_table import SORTS, CaseFilter, CaseTable
 from honestone.report.documents.suite import text_of
 from honestone.report.documents.table import TableCaseDoc, TableDoc
@@ -20,19 +21,6 @@ from honestone.report.live_html import LivePart, moving, unchanged_html
 from honestone.report.page_of import ROWS, PageOf
 from honestone.report.part_of import PartOf
 from honestone.report.suite_html import comparison_html, table_html
-from honestone.report.view_html import (
-    CaseAmong,
-    RunLine,
-    case_html,
-    case_table_html,
-    runs_html,
-    said_html,
-    scorecard_html,
-    scorecards_html,
-    stages_html,
-    text_html,
-    trend_html,
-)
 from honestone.system.drawing import Style
 from honestone.view.judges import judges_page
 from honestone.view.now import ASKED, list_part, live_part
@@ -110,7 +98,7 @@ class Pages:
         if query.get("after") == part.seq:
             return _page(unchanged_html(part))
         with moving(part):
-            return _page(runs_html(lines, pages, _KINDS, asked))
+            return _page(view_html.runs_html(lines, pages, _KINDS, asked))
 
     def _runs_json(self, query: Query) -> Served:
         found = self._viewer.runs(kind=None, verdict=None, words="", first=0, count=_LISTED)
@@ -147,28 +135,30 @@ class Pages:
             case "table":
                 return _table(record.table(), query)
             case "stages":
-                return _page(stages_html(pipeline_json(record, self._viewer.workspace), served="stages"))
+                return _page(view_html.stages_html(pipeline_json(record, self._viewer.workspace), served="stages"))
             case "noise" | "audit" as kind if record.info.finished is None:
-                return _page(said_html(f"{kind}: {record.info.subject}", [_NOT_MEASURED], served=kind))
+                return _page(view_html.said_html(f"{kind}: {record.info.subject}", [_NOT_MEASURED], served=kind))
             case kind:
                 text = draw(record.document(), "text", Style())
-                return _page(text_html(f"{kind}: {record.info.subject}", text, served=kind))
+                return _page(view_html.text_html(f"{kind}: {record.info.subject}", text, served=kind))
 
     def _scorecards(self, record: RunRecord, query: Query, *, is_one_of_many: bool) -> Served:
         number = _number(query.get("artifact", ""))
         documents = list(enumerate(record.scorecards(), 1))
         if not documents:
-            return _page(said_html(record.info.subject, [_NOTHING_YET], served="eval"))
+            return _page(view_html.said_html(record.info.subject, [_NOTHING_YET], served="eval"))
         if number is None and (len(documents) != 1 or is_one_of_many):
             asked = query.get("status", "")
             chosen = [(at, one) for at, one in documents if asked in ("", one.verdict)]
             pages = _page_of(query, len(chosen))
             shown = chosen[pages.first_row : pages.first_row + ROWS]
-            return _page(scorecards_html(shown, record.info.id, pages=pages, of_all=len(documents), asked=asked))
+            return _page(
+                view_html.scorecards_html(shown, record.info.id, pages=pages, of_all=len(documents), asked=asked)
+            )
         found = record.scorecard(number or 1)
         if found is None:
             return refused(404)
-        return _page(scorecard_html(*found, served="scorecard", beyond=len(documents) - 1, part=_part(query)))
+        return _page(view_html.scorecard_html(*found, served="scorecard", beyond=len(documents) - 1, part=_part(query)))
 
     def _cases(self, record: RunRecord, query: Query) -> Served:
         table = self._viewer.table(record)
@@ -176,7 +166,7 @@ class Pages:
         rows = table.chosen(asked)
         pages = _page_of(query, len(rows))
         shown = rows[pages.first_row : pages.first_row + ROWS]
-        return _page(case_table_html(table, shown, pages, asked))
+        return _page(view_html.case_table_html(table, shown, pages, asked))
 
     def _case(self, query: Query, name: str) -> Served:
         with self._viewer.run(name) as record:
@@ -186,7 +176,7 @@ class Pages:
                 return refused(404)
             table = self._viewer.table(record)
             among = _among(table, query, case.id)
-            return _page(case_html(table.report, case, among, _part(query)))
+            return _page(view_html.case_html(table.report, case, among, _part(query)))
 
     def _versions(self, query: Query, name: str) -> Served:
         """Two versions of a loop."""
@@ -220,19 +210,21 @@ class Pages:
 
     def _trend(self, query: Query) -> Served:
         names = [name for name in query.get("run", "").split(",") if name]
-        return _page(trend_html(self._viewer.trend(names)))
+        return _page(view_html.trend_html(self._viewer.trend(names)))
 
 
 def _error(error: HonestoneError) -> Served:
     status = 409 if isinstance(error, ContractMismatch) else 404 if isinstance(error, StoreError) else 400
-    return _page(said_html(str(error).splitlines()[0], [*str(error).splitlines()[1:], error.hint or ""]), status)
+    return _page(
+        view_html.said_html(str(error).splitlines()[0], [*str(error).splitlines()[1:], error.hint or ""]), status
+    )
 
 
-def _line(run: ListedRun, part: LivePart | None) -> RunLine:
+def _line(run: ListedRun, part: LivePart | None) -> view_html.RunLine:
     info, side = run.info, f" ({run.figures.side})" if run.figures.side else ""
     verdict = verdict_of(info) or UNFINISHED
     is_running = part is not None and part.state == "running"
-    return RunLine(
+    return view_html.RunLine(
         id=info.id,
         started=info.started[:16].replace("T", " "),
         kind=info.kind,
@@ -251,14 +243,14 @@ def _filter_of(query: Query) -> CaseFilter:
     )
 
 
-def _among(table: CaseTable, query: Query, id: str) -> CaseAmong:
+def _among(table: CaseTable, query: Query, id: str) -> view_html.CaseAmong:
     """The cases before and after one, as the filter in the address shows them."""
     kept = {name: query[name] for name in (*_FILTERS, "sort") if query.get(name)}
     ids = [row.case.id for row in table.chosen(_filter_of(query))]
     if id not in ids:
-        return CaseAmong(query=kept)
+        return view_html.CaseAmong(query=kept)
     at = ids.index(id)
-    return CaseAmong(
+    return view_html.CaseAmong(
         query=kept,
         before=ids[at - 1] if at else None,
         after=ids[at + 1] if at + 1 < len(ids) else None,
