@@ -1,6 +1,7 @@
 """How many files of other tools load: as they are, and with --accept-loss. `make formats-survey FOLDER=...`
 
-FOLDER has a folder for each repository, named OWNER+NAME. A file belongs to a tool by its name and a few words in it,
+FOLDER has a folder for each repository, named OWNER+NAME, as git checks it out: with its `.git`, whose place says how far up a
+file's paths are looked for. A file belongs to a tool by its name and a few words in it,
 never by what honestone makes of it; equal files count once. A digest of its path (or of its repository's name, where
 `by_repository` is set) puts each file in one of two halves: readers are changed
 while looking at the half "tuned", and the figures that count are those of the half "measured".
