@@ -490,15 +490,8 @@ def _model(
         raise SettingsError(
             f"`{spec}` names no model", hint=f'add model = "..." to [judges.{spec}], or say {provider}:MODEL'
         )
-    made = make_model(
-        provider,
-        model,
-        base_url=known.get("base_url"),
-        api_key_env=known.get("api_key_env"),
-        timeout=seconds,
-        parameters=_parameters(spec, known),
-        concurrency=known.get("concurrency"),
-    )
+    server = {name: known.get(name) for name in ("base_url", "api_key_env", "concurrency")}
+    made = make_model(provider, model, parameters=_parameters(spec, known), timeout=seconds, **server)
     from honestone.adapters.models.batches import ask_in_batches
     from honestone.adapters.models.prices import PricedModel
 

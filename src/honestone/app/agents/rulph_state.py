@@ -23,7 +23,8 @@ def answer_by_state(given: JsonObject, file: str, here: Path) -> StopAnswer:
     Raises OSError and ValueError for a state that is damaged, which lets go.
     """
     session = given.get("session_id")
-    if not may_hold(given) or (SESSION in file and not _is_name(session)):
+    is_name = isinstance(session, str) and re.fullmatch(r"[\w-][\w.-]*", session) is not None
+    if not may_hold(given) or (SESSION in file and not is_name):
         return StopAnswer()
     path = (here / Path(file.replace(SESSION, str(session))).expanduser()).resolve()
     if not path.exists():
@@ -42,10 +43,6 @@ def answer_by_state(given: JsonObject, file: str, here: Path) -> StopAnswer:
         reason=f"The rulph loop is not finished: {state}. Continue it to its final report "
         f"(held {state.iteration + 1} of at most {state.max_iterations} times)."
     )
-
-
-def _is_name(session: object) -> bool:
-    return isinstance(session, str) and re.fullmatch(r"[\w-][\w.-]*", session) is not None
 
 
 def _counted(text: str, plain: dict[str, dict[str, object]], iteration: int) -> str:

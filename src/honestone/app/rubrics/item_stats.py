@@ -130,7 +130,8 @@ def _of_item(
     votes: Sequence[Votes],
 ) -> ItemStats:
     own = [row[key] for row in rows if key in row]
-    with_rest = [(row[key], rest) for row in good if key in row and (rest := _rest(row, key)) is not None]
+    others = ((row, mean([score for other, score in row.items() if other != key])) for row in good if key in row)
+    with_rest = [(row[key], rest) for row, rest in others if rest is not None]
     differing, pairs = _differing(item, votes)
     return ItemStats(
         key=key,
@@ -142,10 +143,6 @@ def _of_item(
         disagreement=Fraction(differing, pairs) if pairs else None,
         pairs=pairs,
     )
-
-
-def _rest(row: Mapping[Key, Fraction], key: Key) -> Fraction | None:
-    return mean([score for other, score in row.items() if other != key])
 
 
 def mean(values: Sequence[Fraction]) -> Fraction | None:
