@@ -77,6 +77,25 @@ def test_a_suite_is_one_run(desk: Path, more: tuple[str, ...]) -> None:
     assert [case["id"] for case in again["cases"]] == ["k3"]
 
 
+def test_code_of_another_tools_file_runs_with_permission_alone(desk: Path) -> None:
+    """Without it the file is refused with the line that gives it, and nothing of it runs."""
+    (desk / "look.py").write_text(
+        "open('ran', 'w').close()\ndef get_assert(output, context):\n    return 'fine' in output\n"
+    )
+    (desk / "config.yaml").write_text(
+        "description: mine\nprompts: ['{{q}}']\nproviders: [echo]\ntests:\n"
+        "  - vars: {q: all is fine}\n    assert: [{type: python, value: 'file://look.py'}]\n"
+    )
+    refused = run(desk, "config.yaml")
+    assert refused.returncode == 2 and "needs your permission" in refused.stdout
+    assert "honestone trust config.yaml" in refused.stdout and not (desk / "ran").exists()
+    assert run(desk, "trust", "config.yaml", command=("honestone",)).returncode == 0
+    allowed = run(desk, "config.yaml")
+    assert (
+        "needs your permission" not in allowed.stdout and "1 item" in run(desk, "--collect-only", "config.yaml").stdout
+    )
+
+
 @pytest.mark.parametrize("more", [(), ("-n", "2")])
 def test_a_failure_is_in_the_users_words(desk: Path, more: tuple[str, ...]) -> None:
     """Input, output and the miss, once, and a reason in the summary; nothing of it acts on a terminal."""

@@ -173,10 +173,19 @@ class SuiteFile(pytest.File):
 
         try:
             self._source = read_any_suite(self.path)
+            if self._source.code:
+                self._source = self._read_with_permission()
         except HonestoneError as error:
             raise self.CollectError(_said(error)) from None
         for case in self._source.suite.cases:
             yield CaseItem.from_parent(self, name=case.id)
+
+    def _read_with_permission(self) -> SuiteSource:
+        """A suite with code of its own. Raises UsageError where no person trusts it."""
+        from honestone.app.judging_options import JudgingOptions
+        from honestone.app.trusting import read_with_permission
+
+        return read_with_permission(self.path, JudgingOptions(), ())
 
     def case(self, id: str) -> list[tuple[str, CaseDoc]]:
         """The results of a case, by columns. The first that is asked for runs all that were chosen. Raises HonestoneError."""

@@ -150,13 +150,16 @@ def test_an_edited_lock_is_refused(locked: Desk) -> None:
     assert "was edited" in result.err
 
 
-def test_a_judge_that_is_not_here_is_not_locked(desk: Desk) -> None:
-    """What it would be is not known, so a lock would fail wherever it is installed."""
+def test_a_judge_need_not_be_here_to_be_locked(desk: Desk) -> None:
+    """It is the same judge on a machine that has its program: the lock holds there."""
     desk.rubric()
-    result = desk.run("rubric", "lock", "rubric.yaml", "--judge", "codex", env={"PATH": "/usr/bin:/bin"})
-    assert result.is_refusal
-    assert "cannot be locked" in result.err
-    assert not (desk.folder / "rubric.yaml.lock").exists()
+    absent = desk.run("rubric", "lock", "rubric.yaml", "--judge", "codex", env={"PATH": "/usr/bin:/bin"})
+    assert absent.code == 0, absent.err
+    program = desk.file("bin/codex", "#!/bin/sh\necho codex-cli 1.0.0\n")
+    program.chmod(0o755)
+    there = {"PATH": f"{program.parent}:/usr/bin:/bin"}
+    assert desk.run("rubric", "lock", "rubric.yaml", "--judge", "codex", "--check", env=there).code == 0
+    assert desk.run("rubric", "lock", "rubric.yaml", "--judge", "claude", "--check", env=there).is_refusal
 
 
 def test_a_changed_checking_program_is_refused(desk: Desk) -> None:

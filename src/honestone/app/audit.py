@@ -233,12 +233,11 @@ _AUDITED: Final = [(AuditStarted.kind, "measured"), (AuditStarted.kind, "inconcl
 
 def require_tiers(workspace: Workspace, plan: RubricPlan, seats: Sequence[Seat], wanted: Tier) -> None:
     """Raises UsageError, naming the judge, unless the last audit of every judge under this rubric, as both are now, reached
-    the tier. A judge that is not there needs none."""
+    the tier."""
     now = plan.contract(seats).document
     with workspace.open_store() as store:
         for seat, judge in zip(seats, judges_of(now), strict=True):
-            if seat.kind != "absent":
-                _require_tier(store, seat.id, now, judge, wanted)
+            _require_tier(store, seat.id, now, judge, wanted)
 
 
 def _require_tier(store: Store, name: str, now: Mapping[str, object], judge: JsonObject, wanted: Tier) -> None:

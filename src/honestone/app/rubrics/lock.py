@@ -10,7 +10,6 @@ from honestone.app.judging_options import JudgingOptions
 from honestone.app.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.contract import Contract
-from honestone.core.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,18 +33,11 @@ def lock_rubric(
 ) -> LockState:
     """Locks the contract that an evaluation with the same rubric, options and judges has, or checks it.
 
-    Raises UsageError for a judge that is not installed, when the lock is to be written; the errors of `check_lock`.
+    A judge need not be installed here. Raises the errors of `check_lock`.
     """
     plan = RubricPlan.read(workspace, rubric, judging, artifacts, accept_loss=accept_loss, note=note)
     plan.preflight()
-    seats = plan.seats()
-    for seat in seats:
-        if seat.judge.identity.get("kind") == "absent" and not only_check:
-            raise UsageError(
-                f"the judge `{seat.id}` is not installed here, so it cannot be locked",
-                hint="`honestone doctor` says how to get it; or lock where it is installed",
-            )
-    return lock_file(workspace.path(rubric), plan.contract(seats), only_check=only_check)
+    return lock_file(workspace.path(rubric), plan.contract(plan.seats()), only_check=only_check)
 
 
 def lock_file(path: Path, contract: Contract, *, only_check: bool) -> LockState:
