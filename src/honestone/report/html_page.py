@@ -22,16 +22,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment
 from markupsafe import Markup
 
-from honestone.core.numbers import (
-    Number,
-    bar_number,
-    change_words,
-    duration_words,
-    exact,
-    points,
-    score_or_interval,
-    sure,
-)
+from honestone.core import numbers
 from honestone.report.case_table import MOST_COLUMNS, is_low
 from honestone.report.case_text import evidence_place
 from honestone.report.documents.scorecard import (
@@ -121,8 +112,8 @@ def _environment() -> Environment:
         address=lambda query: urlencode(query, errors="backslashreplace"),
         anchor=anchor_of,
         at=_at,
-        bar=bar_number,
-        change=change_words,
+        bar=numbers.bar_number,
+        change=numbers.change_words,
         columns=_columns,
         count=count,
         color=color,
@@ -130,7 +121,7 @@ def _environment() -> Environment:
         diff_lines=_diff_lines,
         diff_rows=_diff_rows,
         digest=_digest,
-        duration=duration_words,
+        duration=numbers.duration_words,
         facts=_facts,
         histogram=_histogram,
         json=json.dumps,
@@ -140,12 +131,12 @@ def _environment() -> Environment:
         near=_near,
         number="{:,}".format,
         places=_places,
-        points=points,
-        score=lambda one: score_or_interval(one.score, one.interval) if one.applies else "n/a",
+        points=numbers.points,
+        score=lambda one: numbers.score_or_interval(one.score, one.interval) if one.applies else "n/a",
         sides=_sides,
         short=lambda value: "" if value is None else f"{float(value):.6g}",
         state=_state_of,
-        sure=sure,
+        sure=numbers.sure,
         text=text_of,
         to_show=flags_to_show,
         verdict=verdict_words,
@@ -177,7 +168,7 @@ def _digest(text: str) -> Markup:
     return Markup(f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'")
 
 
-def _at(percent: Number | Fraction) -> str:
+def _at(percent: numbers.Number | Fraction) -> str:
     """A place as a percentage, never outside."""
     return f"{float(max(0, min(percent, 100))):.2f}%"
 
@@ -190,7 +181,7 @@ def anchor_of(case_id: str) -> str:
 class _Histogram:
     """How many cases scored how much, in steps of 10, stacked by status."""
 
-    def __init__(self, scores: Sequence[tuple[Number, str]]) -> None:
+    def __init__(self, scores: Sequence[tuple[numbers.Number, str]]) -> None:
         self._bins = [Counter[str]() for _ in range(10)]
         for score, status in scores:
             known = status if status in ("passed", "failed") else "inconclusive"
@@ -225,10 +216,10 @@ def _histogram(cases: Iterable[CaseDoc]) -> _Histogram | None:
     return _Histogram(scores) if len(scores) > 2 else None
 
 
-def _places(by: Number, interval: Sequence[Number] | None, times: int) -> list[Fraction]:
+def _places(by: numbers.Number, interval: Sequence[numbers.Number] | None, times: int) -> list[Fraction]:
     """A difference between the ends of its interval, on a scale that shows all of it, 5 points at least; 0 is at 50."""
     low, high = interval or (by, by)
-    ends = [exact(one) * times for one in (low, by, high)]
+    ends = [numbers.exact(one) * times for one in (low, by, high)]
     reach = max(Fraction(5), *(abs(one) for one in ends)) * Fraction(105, 100)
     return [50 + one * 50 / reach for one in ends]
 
@@ -258,8 +249,8 @@ def _diff_lines(text: str) -> list[tuple[str, str]]:
 
 
 def _facts(one: CriterionDoc) -> list[str]:
-    notes = [f"weight {bar_number(one.weight)}"] if one.weight is not None else []
-    notes += [f"floor {bar_number(one.floor)}"] if one.floor else []
+    notes = [f"weight {numbers.bar_number(one.weight)}"] if one.weight is not None else []
+    notes += [f"floor {numbers.bar_number(one.floor)}"] if one.floor else []
     return notes + [note for note in one.state_notes(spread=True) if not note.startswith("penalty")]
 
 

@@ -16,17 +16,7 @@ from typing import Any, Final
 from jinja2 import Environment
 from markupsafe import Markup
 
-from honestone.core.numbers import (
-    Number,
-    bar_number,
-    change,
-    change_words,
-    duration_words,
-    points,
-    rate_words,
-    score_or_interval,
-    show_bar,
-)
+from honestone.core import numbers
 from honestone.core.rubric import Item, Rubric
 from honestone.report.case_by_case import SuiteReport
 from honestone.report.case_text import said_in
@@ -131,11 +121,11 @@ def markdown_environment() -> Environment:
     found.filters.update(misses=misses, said=_said, sides=_sides, why=why)
     ours: dict[str, Callable[..., str]] = {
         "arrows": lambda depth: "↳ " * depth,
-        "bar": bar_number,
+        "bar": numbers.bar_number,
         "case_score": lambda case: case.score_words if case.has_score else "",
         "certified": {True: "Certified", False: "Not certified", None: "Not asked for"}.__getitem__,
-        "change": change_words,
-        "duration": duration_words,
+        "change": numbers.change_words,
+        "duration": numbers.duration_words,
         "heading": lambda level: "#" * level,
         "html": lambda text, limit: escape(line(text, limit)),
         "indent_by": lambda depth: "  " * depth,
@@ -143,11 +133,11 @@ def markdown_environment() -> Environment:
         "notes": _notes,
         "number": "{:,}".format,
         "own": str,
-        "points": points,
+        "points": numbers.points,
         "rate": _rate,
         "score": _score,
         "score_by": _score_by,
-        "share": show_bar,
+        "share": numbers.show_bar,
         "span": _span,
         "upto": md,
         "verdict": verdict_words,
@@ -158,19 +148,19 @@ def markdown_environment() -> Environment:
 
 def _span(thing: ScorecardDoc | CriterionDoc) -> str:
     applies = isinstance(thing, ScorecardDoc) or thing.applies
-    return score_or_interval(thing.score, thing.interval) if applies else "n/a"
+    return numbers.score_or_interval(thing.score, thing.interval) if applies else "n/a"
 
 
-def _score(score: Number | None) -> str:
-    return "?" if score is None else points(score)
+def _score(score: numbers.Number | None) -> str:
+    return "?" if score is None else numbers.points(score)
 
 
 def _score_by(one: CriterionDoc, judge: str) -> str:
-    return points(one.by_judge[judge]) if judge in one.by_judge else ""
+    return numbers.points(one.by_judge[judge]) if judge in one.by_judge else ""
 
 
 def _rate(one: SuiteReportDoc | TrendRunDoc) -> str:
-    return rate_words(one.pass_rate, one.pass_rate_interval)
+    return numbers.rate_words(one.pass_rate, one.pass_rate_interval)
 
 
 def _notes(one: CriterionDoc) -> str:
@@ -180,7 +170,7 @@ def _notes(one: CriterionDoc) -> str:
 def _moved(one: RoundDoc) -> str:
     if one.score_after is None:
         return ""
-    by = change(one.score_before, one.score_after)
+    by = numbers.change(one.score_before, one.score_after)
     return f"{_score(one.score_before)} → {_score(one.score_after)}" + (f" ({by})" if by else "")
 
 
@@ -273,7 +263,7 @@ def _history(doc: ImprovementDoc) -> list[tuple[str, list[Markup]]]:
     for one in doc.rounds:
         after = {move.id: _score(move.after) for move in one.criteria}
         scored = one.interval_after or one.score_after is not None
-        cells = [score_or_interval(one.score_after, one.interval_after) if scored else ""]
+        cells = [numbers.score_or_interval(one.score_after, one.interval_after) if scored else ""]
         cells += [after.get(criterion.id, "") for criterion in doc.baseline.criteria]
         kept = one.is_accepted
         rows.append((f"round {one.round}", [cell if kept or not cell else f"({cell})" for cell in cells]))

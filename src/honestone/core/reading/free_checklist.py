@@ -11,16 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from honestone.core.reading import json_text
 from honestone.core.reading.free_text import as_yes_no, prepared
-from honestone.core.reading.json_text import (
-    Skip,
-    Unusable,
-    around_repairs,
-    clean_text,
-    doubled_keys,
-    objects_in,
-    outside,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +30,20 @@ def read_checklist(text: str, items: Sequence[str]) -> ChecklistReading:
     if not body.strip():
         return ChecklistReading(None, ("the reply is empty",), dropped)
     names = _Names(items)
-    scan = objects_in(body)
+    scan = json_text.objects_in(body)
     if scan.given_up:
         return ChecklistReading(None, (f"the reply cannot be read: {scan.given_up}",), dropped)
     if scan.unfinished:
         return ChecklistReading(None, ("the reply is cut off before its JSON object ends",), dropped)
     written = [(found, tally) for found in scan.found if (tally := _best_tally(found.value, names)).answers]
     if not written:
-        return _from_lines(outside(body, scan), names, dropped)
+        return _from_lines(json_text.outside(body, scan), names, dropped)
     found, tally = written[-1]
-    if any(part.why is Skip.ABANDONED for part in scan.abandoned_after(found.end)):
+    if any(part.why is json_text.Skip.ABANDONED for part in scan.abandoned_after(found.end)):
         return ChecklistReading(None, ("ambiguous: a damaged JSON object follows the checklist",), dropped)
     if any(other.answers != tally.answers for _, other in written):
         return ChecklistReading(None, ("ambiguous: the reply holds different checklists",), dropped)
-    return _reading(tally, names, (*dropped, *around_repairs(body, found), *found.repairs))
+    return _reading(tally, names, (*dropped, *json_text.around_repairs(body, found), *found.repairs))
 
 
 @dataclass(slots=True)
@@ -115,7 +107,7 @@ def _mappings(value: object, depth: int = 4) -> Iterator[list[tuple[str, object,
     if depth == 0:
         return
     if isinstance(value, dict):
-        twice = doubled_keys(value)
+        twice = json_text.doubled_keys(value)
         yield [(key, given, key in twice) for key, given in value.items()]
         for given in value.values():
             yield from _mappings(given, depth - 1)
@@ -142,13 +134,13 @@ def _tally(rows: Sequence[tuple[str, object, bool]], names: _Names) -> _Tally:
             continue
         if isinstance(given, dict):
             key = next((key for key in _ANSWER_KEYS if key in given), None)
-            twice = twice or key in doubled_keys(given)
+            twice = twice or key in json_text.doubled_keys(given)
             given = given[key] if key else None
         answer = None if twice else as_yes_no(given)
         problem = f"expected yes or no, got {_shown(given)}: {item}" if answer is None else None
         tally.note(item, answer, f"answered twice: {item}" if twice else problem)
     if tally.answers:
-        tally.problems += [f"not one of the items, ignored: {clean_text(name[:80])}" for name in unknown[:10]]
+        tally.problems += [f"not one of the items, ignored: {json_text.clean_text(name[:80])}" for name in unknown[:10]]
     return tally
 
 
@@ -156,8 +148,8 @@ def _shown(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
-        return repr(clean_text(value[:40]))
-    return repr(value) if isinstance(value, int | float | Unusable) else "something else"
+        return repr(json_text.clean_text(value[:40]))
+    return repr(value) if isinstance(value, int | float | json_text.Unusable) else "something else"
 
 
 # ------------------------------------------------------------------------------------------------------------- lines

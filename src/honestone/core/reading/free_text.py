@@ -13,18 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from honestone.core.reading.json_text import (
-    ENCODED,
-    Scan,
-    Unusable,
-    around_repairs,
-    clean_text,
-    decoded_once,
-    doubled_keys,
-    objects_in,
-    outside,
-    without_thinking,
-)
+from honestone.core.reading import json_text
 from honestone.core.tables import table_json
 
 FreeAnswer: TypeAlias = bool | int | float | str | None
@@ -106,12 +95,12 @@ def prepared(text: str) -> tuple[str, tuple[str, ...]]:
     """The text without thinking, odd white space and a string around its JSON, and what was overlooked."""
     # Some servers swallow the opening tag: what is before a lonely closing one is thinking as well.
     text = text.replace("\ufeff", "").replace("\xa0", " ").replace("\r\n", "\n")
-    body, thought = without_thinking(text)
+    body, thought = json_text.without_thinking(text)
     lonely = _LONELY_CLOSING.search(body)
     if lonely and "<think" not in body[: lonely.start()].lower() and body[lonely.end() :].strip():
         body, thought = body[lonely.end() :], True
-    body, encoded = decoded_once(body)
-    return body, (*(("a thinking block",) if thought else ()), *((ENCODED,) if encoded else ()))
+    body, encoded = json_text.decoded_once(body)
+    return body, (*(("a thinking block",) if thought else ()), *((json_text.ENCODED,) if encoded else ()))
 
 
 _LONELY_CLOSING = re.compile(r"^[ \t]*</think(?:ing)?>[ \t]*$", re.IGNORECASE | re.MULTILINE)
@@ -127,10 +116,10 @@ def _read(
     body, repairs = prepared(text)
     if not body.strip():
         return FreeReading(None, ("the reply is empty",), repairs)
-    scan = objects_in(body)
+    scan = json_text.objects_in(body)
     written, more = _written_claims(body, scan, keys, understand, scale)
     # What is said next to an object counts too: it may take the object's verdict back.
-    said = list(spoken(outside(body, scan)))
+    said = list(spoken(json_text.outside(body, scan)))
     if written:
         said = [claim for claim in said if claim.rank >= STATED]
     answer, problem = _decide([*written, *said])
@@ -155,7 +144,7 @@ def _decide(claims: list[_Claim]) -> tuple[FreeAnswer, str | None]:
     return next(iter(values)), None
 
 
-def _why_nothing(scan: Scan, placeholders: bool) -> str:
+def _why_nothing(scan: json_text.Scan, placeholders: bool) -> str:
     if placeholders:
         return "the reply repeats the form, but does not fill it in"
     if scan.given_up:
@@ -169,7 +158,7 @@ def _why_nothing(scan: Scan, placeholders: bool) -> str:
 
 
 def _written_claims(
-    body: str, scan: Scan, keys: frozenset[str], understand: _Understand, scale: tuple[float, float] | None
+    body: str, scan: json_text.Scan, keys: frozenset[str], understand: _Understand, scale: tuple[float, float] | None
 ) -> tuple[list[_Claim], tuple[str, ...]]:
     """What the objects of a reply state. The one introduced as final outranks drafts and quotations."""
     claims: list[_Claim] = []
@@ -180,7 +169,7 @@ def _written_claims(
         if own:
             is_final = _introduces_verdict(body[before : found.start])
             claims += [_Claim(c.value, FINAL if is_final else c.rank, c.problem) for c in own]
-            repairs += [*around_repairs(body, found), *found.repairs]
+            repairs += [*json_text.around_repairs(body, found), *found.repairs]
         before = found.end
     last = scan.found[-1].end if scan.found else 0
     for part in scan.abandoned_after(last):
@@ -208,7 +197,7 @@ def _values(value: Mapping[str, object], keys: frozenset[str], depth: int = 2) -
     own: list[object] = []
     for key, given in value.items():
         if _key(key) in keys:
-            own.append(_TWICE if key in doubled_keys(value) else given)
+            own.append(_TWICE if key in json_text.doubled_keys(value) else given)
     if own or depth == 1:
         return own
     inner = [given for key, given in value.items() if isinstance(given, dict) and not _TAKEN_BACK.search(_key(key))]
@@ -217,7 +206,7 @@ def _values(value: Mapping[str, object], keys: frozenset[str], depth: int = 2) -
 
 # What a model calls the part of its reply that is not its answer.
 _TAKEN_BACK = _pattern("taken_back", re.NOFLAG)
-_TWICE: Final = Unusable("stated twice in one object")
+_TWICE: Final = json_text.Unusable("stated twice in one object")
 
 
 def _key(key: str) -> str:
@@ -313,7 +302,7 @@ def _score_claim(value: object, lo: float, hi: float, rank: int) -> _Claim | Non
     if isinstance(value, str):
         match = _WRITTEN_SCORE.fullmatch(value)
         if match is None:
-            shown = clean_text(value.strip())[:40]
+            shown = json_text.clean_text(value.strip())[:40]
             return (
                 _Claim(None, rank, f"{shown!r} is not a score")
                 if re.search(r"\w", value) and not _is_form(value)
@@ -321,7 +310,9 @@ def _score_claim(value: object, lo: float, hi: float, rank: int) -> _Claim | Non
             )
         return _number_claim(match[1], match[2] or match[3], lo, hi, rank)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        shown = "null" if value is None else repr(value) if isinstance(value, bool | Unusable) else "no number"
+        shown = (
+            "null" if value is None else repr(value) if isinstance(value, bool | json_text.Unusable) else "no number"
+        )
         return _Claim(None, rank, f"the score is {shown}, not a number")
     return _on_scale(value, lo, hi, rank)
 
@@ -403,7 +394,9 @@ def _stands_as_verdict(text: str, match: re.Match[str]) -> bool:
     return bool(alone or ends_sentence or _GIVES.search(before))
 
 
-def _cut_score(scan: Scan, keys: frozenset[str], understand: _Understand, scale: tuple[float, float]) -> list[_Claim]:
+def _cut_score(
+    scan: json_text.Scan, keys: frozenset[str], understand: _Understand, scale: tuple[float, float]
+) -> list[_Claim]:
     """The score of an object that does not end, when the score itself surely does."""
     assert scan.unfinished is not None
     given = [value for key, value in scan.unfinished.members if _key(key) in keys]
@@ -442,8 +435,8 @@ def _named(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
-        return repr(clean_text(value.strip())[:40])
-    return repr(value) if isinstance(value, bool | Unusable) else "of another kind"
+        return repr(json_text.clean_text(value.strip())[:40])
+    return repr(value) if isinstance(value, bool | json_text.Unusable) else "of another kind"
 
 
 def _spoken_yes_no(text: str) -> Iterator[_Claim]:

@@ -12,19 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from honestone.core.ballot import Mark, Reading, answer_problem
-from honestone.core.reading.json_text import (
-    ENCODED,
-    FoundObject,
-    Scan,
-    Unusable,
-    around_repairs,
-    clean_text,
-    decoded_once,
-    doubled_keys,
-    object_of,
-    objects_in,
-    without_thinking,
-)
+from honestone.core.reading import json_text
 from honestone.core.rubric import Item, Key
 
 
@@ -67,16 +55,20 @@ def read_numbered(
     text: str, token: str, numbers: Collection[int], read_answer: ReadAnswer, *, cut: bool = False
 ) -> ReplyReading:
     """`{"token": ..., "answers": {"1": ..., ...}}`: the one object with the token, each of its answers read."""
-    body, thought = without_thinking(text)
-    body, encoded = (body, False) if cut else decoded_once(body)
+    body, thought = json_text.without_thinking(text)
+    body, encoded = (body, False) if cut else json_text.decoded_once(body)
     try:
         found, reading = _choose(
-            body, objects_in(body, lenient=not cut), token, lambda value: _read_object(value, numbers, read_answer), cut
+            body,
+            json_text.objects_in(body, lenient=not cut),
+            token,
+            lambda value: _read_object(value, numbers, read_answer),
+            cut,
         )
     except _Unreadable as error:
         return ReplyReading(errors=dict.fromkeys(numbers, error.why), problems=(error.why,))
-    dropped = [what for what, is_there in (("a thinking block", thought), (ENCODED, encoded)) if is_there]
-    around = (*dropped, *around_repairs(body, found), *found.repairs)
+    dropped = [what for what, is_there in (("a thinking block", thought), (json_text.ENCODED, encoded)) if is_there]
+    around = (*dropped, *json_text.around_repairs(body, found), *found.repairs)
     return replace(reading, repairs=(*around, *reading.repairs)) if around else reading
 
 
@@ -106,8 +98,8 @@ def complaints(numbers: Mapping[int, Key], reading: Reading, control: int | None
 
 
 def _choose(
-    body: str, scan: Scan, token: str, read: Callable[[Mapping[str, object]], ReplyReading], cut: bool
-) -> tuple[FoundObject, ReplyReading]:
+    body: str, scan: json_text.Scan, token: str, read: Callable[[Mapping[str, object]], ReplyReading], cut: bool
+) -> tuple[json_text.FoundObject, ReplyReading]:
     """The one object that is the reply with its reading."""
     if not body.strip():
         raise _Unreadable("the reply is empty")
@@ -130,7 +122,7 @@ def _choose(
     return ours[0], readings[0]
 
 
-def _why_none(scan: Scan, cut: bool) -> str:
+def _why_none(scan: json_text.Scan, cut: bool) -> str:
     if cut or scan.unfinished:
         return "the reply is cut off before its JSON object ends"
     if any("token" in found.value for found in scan.found):
@@ -153,14 +145,14 @@ def _read_object(value: Mapping[str, object], numbers: Collection[int], read_ans
     given = value["answers"]
     if isinstance(given, list):
         given = _by_number(given)
-    twice = doubled_keys(value) & {"token", "answers"}
+    twice = json_text.doubled_keys(value) & {"token", "answers"}
     if twice or not isinstance(given, dict):
         why = f'"{min(twice)}" is there twice in the reply' if twice else _NO_ANSWERS
         return ReplyReading(errors=dict.fromkeys(numbers, why), problems=(why,))
     answers: dict[int, Mark] = {}
     errors: dict[int, str] = {}
     repairs: list[str] = []
-    doubled = doubled_keys(given)
+    doubled = json_text.doubled_keys(given)
     keys = {str(number): number for number in sorted(numbers)}
     for key, number in keys.items():
         if key not in given:
@@ -184,17 +176,17 @@ def _by_number(answers: Sequence[object]) -> dict[str, object] | None:
     """A list of numbered answers as the object that the skeleton shows; None where one of them has no clear number."""
     pairs: list[tuple[str, object]] = []
     for answer in answers:
-        number = answer.get("n") if isinstance(answer, dict) and "n" not in doubled_keys(answer) else None
+        number = answer.get("n") if isinstance(answer, dict) and "n" not in json_text.doubled_keys(answer) else None
         if not isinstance(number, int) or isinstance(number, bool):
             return None
         pairs.append((str(number), answer))
-    return object_of(pairs)
+    return json_text.object_of(pairs)
 
 
 def _unknown_problem(unknown: Sequence[str]) -> list[str]:
     if not unknown:
         return []
-    shown = ", ".join(repr(clean_text(key[:20])) for key in unknown[:3])
+    shown = ", ".join(repr(json_text.clean_text(key[:20])) for key in unknown[:3])
     more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
     return [f"the reply answers items that were not asked: {shown}{more}"]
 
@@ -213,13 +205,13 @@ def _read_answer(given: object, item: Item, number: int, repairs: list[str]) -> 
     if suggestion is not None and not isinstance(suggestion, str):
         repairs.append(f"the suggestion for item {number} is not a text and was left out")
         suggestion = None
-    return Mark(answer, evidence, (clean_text(suggestion.strip()) or None) if suggestion else None)
+    return Mark(answer, evidence, (json_text.clean_text(suggestion.strip()) or None) if suggestion else None)
 
 
 def shape_problem(given: Mapping[str, object]) -> str | None:
     """Why an object cannot be an answer."""
-    if twice := doubled_keys(given):
-        return f'"{clean_text(min(twice)[:20])}" is there twice in the answer'
+    if twice := json_text.doubled_keys(given):
+        return f'"{json_text.clean_text(min(twice)[:20])}" is there twice in the answer'
     return None if "answer" in given else 'has no "answer"'
 
 
@@ -230,10 +222,10 @@ def _value_problem(item: Item, answer: object) -> str | None:
     if isinstance(answer, dict | list):
         wanted = "true or false" if item.anchors is None else "a number"
         return f"expected {wanted}, got {'an object' if isinstance(answer, dict) else 'a list'}"
-    if isinstance(answer, Unusable):
+    if isinstance(answer, json_text.Unusable):
         return f"{answer!r} is not a usable number"
     if isinstance(answer, str):
-        answer = clean_text(answer)
+        answer = json_text.clean_text(answer)
     return answer_problem(item, answer)
 
 
@@ -245,4 +237,4 @@ def read_evidence(answer: Mapping[str, object], number: int, repairs: list[str])
     if len(texts) < len(quotes):
         repairs.append(f"evidence of item {number} is not a text and was left out")
         return ()
-    return tuple(clean_text(quote) for quote in texts if quote.strip())
+    return tuple(json_text.clean_text(quote) for quote in texts if quote.strip())
