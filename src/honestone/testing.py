@@ -32,22 +32,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
+from honestone import ports
+from honestone.core import events
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import Answer, Question, Reading, answer_problem, asked_criteria
 from honestone.core.errors import StoreError
-from honestone.core.events import (
-    ArtifactJudged,
-    AttemptJudged,
-    CasePassedBy,
-    Event,
-    LimitReached,
-    OtherEvent,
-    OutputProduced,
-    RecordedCase,
-    RunFinished,
-    StartedSuite,
-    SuiteStarted,
-)
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.live import LiveRun
 from honestone.core.needs import MachineNeeds
@@ -55,22 +44,6 @@ from honestone.core.reading.answers import read_program
 from honestone.core.request import judge_request
 from honestone.core.rubric import Anchors, Criterion, Item, Key, Rubric, as_written
 from honestone.core.spend import GrantRequest, RunGrants
-from honestone.ports import (
-    Brief,
-    CallFailed,
-    Completion,
-    Journal,
-    Judge,
-    Model,
-    Prompt,
-    Reply,
-    Request,
-    Store,
-    Usage,
-    WorkDone,
-    Worker,
-    needs_of,
-)
 
 T = TypeVar("T")
 
@@ -84,12 +57,12 @@ PATIENCE = 300.0
 class _Scripted:
     """Takes one step for ever, or a list of steps one after another."""
 
-    def __init__(self, steps: Any, what: str, usage: Usage | None = None) -> None:
+    def __init__(self, steps: Any, what: str, usage: ports.Usage | None = None) -> None:
         self.closed = 0
         self._steps = list(steps) if isinstance(steps, list | tuple) else None
         self._always = steps
         self._what = what
-        self._usage = usage or Usage()
+        self._usage = usage or ports.Usage()
         self._taken = 0
 
     async def _step(self, *given: object) -> Any:
@@ -130,7 +103,7 @@ class ScriptedJudge(_Scripted):
         *,
         id: str = "judge",
         is_paid: bool = True,
-        usage: Usage | None = None,
+        usage: ports.Usage | None = None,
         identity: JsonObject | None = None,
     ) -> None:
         super().__init__(steps, f"the script of the judge {id!r}", usage)
@@ -145,20 +118,20 @@ class ScriptedJudge(_Scripted):
     def calls(self) -> int:
         return len(self.questions)
 
-    def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
-        return Request(body=json.dumps(judge_request(question, problems), ensure_ascii=False))
+    def render(self, question: Question, problems: Sequence[str] = ()) -> ports.Request:
+        return ports.Request(body=json.dumps(judge_request(question, problems), ensure_ascii=False))
 
-    async def ask(self, request: Request, question: Question) -> Reply:
+    async def ask(self, request: ports.Request, question: Question) -> ports.Reply:
         self.questions.append(question)
         self.bodies.append(request.body)
         self.problems.append(tuple(json.loads(request.body).get("problems", ())))
         step = await self._step(question)
-        if isinstance(step, Reply):
+        if isinstance(step, ports.Reply):
             return step
         text = step if isinstance(step, str) else json.dumps(reply_json(question, step), ensure_ascii=False)
-        return Reply(text=text, usage=self._usage)
+        return ports.Reply(text=text, usage=self._usage)
 
-    def read(self, question: Question, request: Request, reply: Reply) -> Reading:
+    def read(self, question: Question, request: ports.Request, reply: ports.Reply) -> Reading:
         return read_program(reply.text, question)
 
 
@@ -217,30 +190,30 @@ class ScriptedModel(_Scripted):
     (`fill_in` makes one that answers a judge's prompt). `prompts` holds what it was asked.
     """
 
-    def __init__(self, steps: Any = "", *, name: str = "scripted", usage: Usage | None = None) -> None:
+    def __init__(self, steps: Any = "", *, name: str = "scripted", usage: ports.Usage | None = None) -> None:
         super().__init__(steps, f"the script of the model {name!r}", usage)
         self.identity: JsonObject = {"kind": "scripted", "model": name}
-        self.prompts: list[Prompt] = []
+        self.prompts: list[ports.Prompt] = []
         self._name = name
 
-    async def complete(self, prompt: Prompt) -> Completion:
+    async def complete(self, prompt: ports.Prompt) -> ports.Completion:
         self.prompts.append(prompt)
         step = await self._step(prompt)
-        if isinstance(step, Completion):
+        if isinstance(step, ports.Completion):
             return step
-        return Completion(text=step, usage=self._usage, model=self._name)
+        return ports.Completion(text=step, usage=self._usage, model=self._name)
 
 
 def fill_in(
     answer: Answer | Callable[[str], Any] = True, *, evidence: str = "", suggestion: str = "", control: Any = False
-) -> Callable[[Prompt], str]:
+) -> Callable[[ports.Prompt], str]:
     """A step for `ScriptedModel`: the reply's skeleton at the end of a judge's prompt, filled in.
 
     `answer` is one answer to every item, or a function of an item's requirement. The control item, whose right answer
     is no, gets `control`; it is the one whose last word is nowhere else in the prompt.
     """
 
-    def reply(prompt: Prompt) -> str:
+    def reply(prompt: ports.Prompt) -> str:
         skeleton = _last_object(prompt.text)
         requirements = _numbered(prompt.text)
         for number, entry in skeleton["answers"].items():
@@ -284,7 +257,7 @@ class ScriptedWorker(_Scripted):
         super().__init__(steps, f"the script of the worker {id!r}")
         self.id = id
         self.identity: JsonObject = {"kind": "scripted", "name": id}
-        self.briefs: list[Brief] = []
+        self.briefs: list[ports.Brief] = []
         self._fixes_only = fixes_only
 
     @property
@@ -294,7 +267,7 @@ class ScriptedWorker(_Scripted):
     def can_work_on(self, fixes: Sequence[str]) -> bool:
         return bool(fixes) or not self._fixes_only
 
-    async def propose(self, brief: Brief, place: Path, brief_file: Path) -> WorkDone:
+    async def propose(self, brief: ports.Brief, place: Path, brief_file: Path) -> ports.WorkDone:
         self.briefs.append(brief)
         step = await self._step(place, brief)
         if isinstance(step, str):
@@ -302,7 +275,7 @@ class ScriptedWorker(_Scripted):
         elif isinstance(step, Mapping):
             for name, text in step.items():
                 _write(place / name, text)
-        return step if isinstance(step, WorkDone) else WorkDone(ended="exited", exit=0)
+        return step if isinstance(step, ports.WorkDone) else ports.WorkDone(ended="exited", exit=0)
 
 
 def _write(path: Path, text: str | None) -> None:
@@ -313,14 +286,14 @@ def _write(path: Path, text: str | None) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def unchanged(place: Path, brief: Brief) -> WorkDone:
+def unchanged(place: Path, brief: ports.Brief) -> ports.WorkDone:
     """A step: says that it is done and changed nothing."""
-    return WorkDone(ended="exited", exit=0, message="Done! Everything is better now.")
+    return ports.WorkDone(ended="exited", exit=0, message="Done! Everything is better now.")
 
 
-def crash(place: Path, brief: Brief) -> WorkDone:
+def crash(place: Path, brief: ports.Brief) -> ports.WorkDone:
     """A step: ends with an error and changed nothing."""
-    return WorkDone(ended="crashed", exit=1, message="it broke")
+    return ports.WorkDone(ended="crashed", exit=1, message="it broke")
 
 
 # ---------------------------------------------------------------------------------------------------------- checks of the ports
@@ -356,7 +329,7 @@ def sample_question(text: str = "# Setting up\n\n1. Install it.\n2. Start it.\n"
     return Question(artifact=artifact, criteria=asked_criteria(rubric), draw=draw)
 
 
-def check_judge(judge: Judge, question: Question | None = None) -> None:
+def check_judge(judge: ports.Judge, question: Question | None = None) -> None:
     """Whether a judge keeps the promises of `ports.Judge`. It is asked once; a CallFailed is a fair answer.
 
     `question` is one that it can answer, if the sample is not.
@@ -364,12 +337,12 @@ def check_judge(judge: Judge, question: Question | None = None) -> None:
     asyncio.run(_judge_checks(judge, question or sample_question()))
 
 
-async def _judge_checks(judge: Judge, question: Question) -> None:
+async def _judge_checks(judge: ports.Judge, question: Question) -> None:
     _require(isinstance(judge.id, str) and judge.id != "", "`id` must be a text that is not empty")
     _check_identity(judge)
     _require(isinstance(judge.is_paid, bool), "`is_paid` must be True or False")
     request = judge.render(question)
-    _require(isinstance(request, Request), "`render` must return a Request")
+    _require(isinstance(request, ports.Request), "`render` must return a Request")
     _require(judge.render(question) == request, "`render` must be pure: the same question gave two different requests")
     _check_numbers(request, question)
     if judge.is_paid:
@@ -379,7 +352,7 @@ async def _judge_checks(judge: Judge, question: Question) -> None:
         _check_kept(reply)
         _check_reading(judge, question, request, reply)
     for text in _GARBAGE:
-        garbage = Reply(text=text, exit=0 if reply is None else reply.exit)
+        garbage = ports.Reply(text=text, exit=0 if reply is None else reply.exit)
         reading = _check_reading(judge, question, request, garbage)
         if judge.is_paid:
             _require(not reading.marks, f"`read` made marks of the reply {text[:40]!r}, which answers nothing")
@@ -403,7 +376,7 @@ _GARBAGE: Final = (
 )
 
 
-def _check_keys(judge: Judge, question: Question, request: Request) -> None:
+def _check_keys(judge: ports.Judge, question: Question, request: ports.Request) -> None:
     """Replies are found again by what was sent: requests that differ in anything that matters must differ."""
     other = sample_question("Another text altogether.\n")
     same_items = Question(artifact=other.artifact, criteria=question.criteria)
@@ -412,7 +385,7 @@ def _check_keys(judge: Judge, question: Question, request: Request) -> None:
     _require(again.body != request.body, "a request with `problems` must say so, or its reply is taken from the record")
 
 
-def _check_numbers(request: Request, question: Question) -> None:
+def _check_numbers(request: ports.Request, question: Question) -> None:
     asked = [key for key, _ in question.items()]
     if request.numbers:
         keys = list(request.numbers.values())
@@ -420,28 +393,29 @@ def _check_numbers(request: Request, question: Question) -> None:
         _require(request.canary not in request.numbers, "the canary's number must not be an item's")
 
 
-async def _ask(judge: Judge, request: Request, question: Question) -> Reply | None:
+async def _ask(judge: ports.Judge, request: ports.Request, question: Question) -> ports.Reply | None:
     try:
         reply = await _within(judge.ask(request, question))
-    except CallFailed as failed:
+    except ports.CallFailed as failed:
         _check_failure(failed)
         return None
     _require(
-        isinstance(reply, Reply), f"`ask` must return a Reply or raise CallFailed, not return {type(reply).__name__}"
+        isinstance(reply, ports.Reply),
+        f"`ask` must return a Reply or raise CallFailed, not return {type(reply).__name__}",
     )
     return reply
 
 
-def _check_kept(reply: Reply) -> None:
+def _check_kept(reply: ports.Reply) -> None:
     import msgspec
 
     plain = msgspec.to_builtins(reply)
-    kept = msgspec.convert(json.loads(json.dumps(plain, allow_nan=False)), Reply)
+    kept = msgspec.convert(json.loads(json.dumps(plain, allow_nan=False)), ports.Reply)
     _require(msgspec.to_builtins(kept) == plain, "a reply must be the same after it was kept as JSON")
     _check_usage(reply.usage)
 
 
-def _check_reading(judge: Judge, question: Question, request: Request, reply: Reply) -> Reading:
+def _check_reading(judge: ports.Judge, question: Question, request: ports.Request, reply: ports.Reply) -> Reading:
     try:
         reading = judge.read(question, request, reply)
     except Exception as error:
@@ -461,10 +435,10 @@ def _check_reading(judge: Judge, question: Question, request: Request, reply: Re
     return reading
 
 
-def check_model(model: Model, prompt: str = "Reply with the word yes.") -> None:
+def check_model(model: ports.Model, prompt: str = "Reply with the word yes.") -> None:
     """Whether a model keeps the promises of `ports.Model`. It is asked three times."""
     _check_identity(model)
-    wanted = Prompt(text=prompt, max_output_tokens=200)
+    wanted = ports.Prompt(text=prompt, max_output_tokens=200)
 
     async def use() -> None:
         await _complete(model, wanted)
@@ -476,7 +450,7 @@ def check_model(model: Model, prompt: str = "Reply with the word yes.") -> None:
         _require(bool(done), "a cancelled `complete` must end")
         if not task.cancelled():
             _require(
-                task.exception() is None or isinstance(task.exception(), CallFailed),
+                task.exception() is None or isinstance(task.exception(), ports.CallFailed),
                 f"a cancelled `complete` raised {task.exception()!r}",
             )
         await model.close()
@@ -485,25 +459,25 @@ def check_model(model: Model, prompt: str = "Reply with the word yes.") -> None:
     asyncio.run(use())
 
 
-async def _complete(model: Model, prompt: Prompt) -> None:
+async def _complete(model: ports.Model, prompt: ports.Prompt) -> None:
     try:
         completion = await _within(model.complete(prompt))
-    except CallFailed as failed:
+    except ports.CallFailed as failed:
         _check_failure(failed)
         return
-    _require(isinstance(completion, Completion), "`complete` must return a Completion or raise CallFailed")
+    _require(isinstance(completion, ports.Completion), "`complete` must return a Completion or raise CallFailed")
     _require(isinstance(completion.text, str), "a completion's text must be a text, never None")
     _require(isinstance(completion.cut, bool), "`cut` must be True or False")
     _check_usage(completion.usage)
     json.dumps(dict(completion.detail), allow_nan=False)
 
 
-def check_worker(worker: Worker) -> None:
+def check_worker(worker: ports.Worker) -> None:
     """Whether a worker keeps the promises of `ports.Worker`. It gets one file and one brief, in a private copy."""
     asyncio.run(_worker_checks(worker))
 
 
-async def _worker_checks(worker: Worker) -> None:
+async def _worker_checks(worker: ports.Worker) -> None:
     _require(isinstance(worker.id, str) and worker.id != "", "`id` must be a text that is not empty")
     _check_identity(worker)
     for fixes in ((), ("true",)):
@@ -514,7 +488,7 @@ async def _worker_checks(worker: Worker) -> None:
         place.parent.mkdir()
         place.write_text("# Setting up\n\nInstall it. Start it.\n")
         brief_file = root / "brief.md"
-        brief = Brief(
+        brief = ports.Brief(
             text=f"Location: {place}\nCriterion: steps\n\nNot met yet:\n- Has numbered steps\n",
             focus=("steps",),
             unmet=(("steps", "numbered"),),
@@ -522,7 +496,8 @@ async def _worker_checks(worker: Worker) -> None:
         brief_file.write_text(brief.text)
         done = await _within(worker.propose(brief, place, brief_file))
         _require(
-            isinstance(done, WorkDone), "`propose` must return a WorkDone; it reports failures, it does not raise them"
+            isinstance(done, ports.WorkDone),
+            "`propose` must return a WorkDone; it reports failures, it does not raise them",
         )
         _require(done.ended in ("exited", "timeout", "denied", "crashed"), f"`ended` is {done.ended!r}")
         _check_usage(done.usage)
@@ -535,7 +510,7 @@ async def _worker_checks(worker: Worker) -> None:
     await worker.close()
 
 
-def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> None:
+def check_store(make_store: Callable[[], ports.Store], *, survives: bool = True) -> None:
     """Whether a store keeps the promises of `ports.Store`.
 
     `make_store` opens the store, which has to be empty at first; called again it has to open the same one (a store
@@ -545,16 +520,16 @@ def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> No
     _require(store.runs() == [], "the store must be empty at first")
     first = _first(text="é \U0001f600 \u0000", numbers=[0, -1, 2**53, 0.1, None, True], deep={"a": [{}]})
     run = store.start_run(kind="eval", subject="a.md", identity="one", contract="c1", first=first)
-    log: list[Event] = [first]
+    log: list[events.Event] = [first]
     for number in range(3):
-        event = LimitReached(reason=str(number), seconds=number / 8)
+        event = events.LimitReached(reason=str(number), seconds=number / 8)
         store.append(run, event, {f"blob-{number}": bytes(range(number * 100))})
         log.append(event)
-    many = [ArtifactJudged(path=f"{n}.md", digest=str(n)) for n in range(50)]
+    many = [events.ArtifactJudged(path=f"{n}.md", digest=str(n)) for n in range(50)]
     store.append_many(run, many)
     log += many
     _require(store.events(run) == log, "`events` must give back every event, unchanged and in order")
-    made = [OutputProduced(case=case, attempt=n, output=case) for n, case in enumerate(("a", "b", "a"), 1)]
+    made = [events.OutputProduced(case=case, attempt=n, output=case) for n, case in enumerate(("a", "b", "a"), 1)]
     store.append_many(run, made)
     log += made
     log += _check_once(store, run)
@@ -591,26 +566,29 @@ def check_store(make_store: Callable[[], Store], *, survives: bool = True) -> No
     store.close()
 
 
-def _check_once(store: Store, run: str) -> list[Event]:
+def _check_once(store: ports.Store, run: str) -> list[events.Event]:
     """What was added: an attempt has one output and one judgement that was not refused, whoever writes."""
-    refused = AttemptJudged(case="b", attempt=2, refused="--max-calls 0 are used up")
-    said = AttemptJudged(case="b", attempt=2)
-    later = AttemptJudged(case="b", attempt=2, seconds=1.0)
+    refused = events.AttemptJudged(case="b", attempt=2, refused="--max-calls 0 are used up")
+    said = events.AttemptJudged(case="b", attempt=2)
+    later = events.AttemptJudged(case="b", attempt=2, seconds=1.0)
     _require(store.append(run, refused) is None and store.append(run, refused) is None, "refusals may be many")
     _require(store.append(run, said) is None, "an attempt that was refused may be judged after that")
     _require(store.append(run, later) == said, "`append` must give what was on record before, and keep that")
-    passed_by = CasePassedBy(case="c", reason="first")
+    passed_by = events.CasePassedBy(case="c", reason="first")
     _require(store.append(run, passed_by) is None, "a case can be passed by")
-    _require(store.append(run, CasePassedBy(case="c", reason="second")) == passed_by, "a case is passed by once")
-    made, other = OutputProduced(case="d", attempt=1, output="d"), OutputProduced(case="e", attempt=1, output="e")
+    _require(store.append(run, events.CasePassedBy(case="c", reason="second")) == passed_by, "a case is passed by once")
+    made, other = (
+        events.OutputProduced(case="d", attempt=1, output="d"),
+        events.OutputProduced(case="e", attempt=1, output="e"),
+    )
     _require(store.append_many(run, [made]) == {}, "`append_many` must give nothing where every event was kept")
-    again = [replace(made, output="late"), AttemptJudged(case="d", attempt=1), other]
+    again = [replace(made, output="late"), events.AttemptJudged(case="d", attempt=1), other]
     found = store.append_many(run, again)
     _require(found == {0: made, 1: None}, f"`append_many` must say what was not kept, not {found}")
     return [refused, refused, said, passed_by, made, other]
 
 
-def _check_cases(store: Store) -> None:
+def _check_cases(store: ports.Store) -> None:
     """The cases of a suite's run come back with its first event, and one by one."""
     names = [f"case {n}" for n in range(1203)]
     plain: JsonObject = {
@@ -620,38 +598,40 @@ def _check_cases(store: Store) -> None:
         "split": "train",
         "rubric": "r",
     }
-    cases = tuple(RecordedCase({"id": name, **plain, "contract": name}) for name in names)
-    first = SuiteStarted(suite=StartedSuite(path="s"), contract={}, contract_id="c", rubrics={}, cases=cases)
+    cases = tuple(events.RecordedCase({"id": name, **plain, "contract": name}) for name in names)
+    first = events.SuiteStarted(
+        suite=events.StartedSuite(path="s"), contract={}, contract_id="c", rubrics={}, cases=cases
+    )
     run = store.start_run(kind="suite", subject="s", identity="cases", contract="c", first=first)
     started = store.events(run)[0]
     _require(started == first, "the first event of a suite's run must come back with its cases, in order")
-    assert isinstance(started, SuiteStarted)
+    assert isinstance(started, events.SuiteStarted)
     _require(len(started.cases) == 1203 and started.cases[-1].id == names[-1], "the cases must be counted")
     _require(store.case_of(run, "case 700") == cases[700], "one case must be readable alone")
     _require(store.case_of(run, "no such case") is None, "a case that is not there is None")
     _require(store.result_of(run) is None, "an unfinished run has no result")
     _check_attempts(store, run)
-    store.finish_run(run, "pass", RunFinished(result="pass"))
+    store.finish_run(run, "pass", events.RunFinished(result="pass"))
     _require(store.result_of(run) == "pass", "a finished run is not unfinished: `result_of` must know its result")
 
 
-def _check_attempts(store: Store, run: str) -> None:
-    one, other = (OutputProduced(case=names, attempt=2, output="o") for names in ("case 1", "case 2"))
-    judged, refused = (AttemptJudged(case="case 1", attempt=2, refused=why) for why in (None, "a limit"))
+def _check_attempts(store: ports.Store, run: str) -> None:
+    one, other = (events.OutputProduced(case=names, attempt=2, output="o") for names in ("case 1", "case 2"))
+    judged, refused = (events.AttemptJudged(case="case 1", attempt=2, refused=why) for why in (None, "a limit"))
     store.append_many(run, [refused, other, one, judged])
     _require(
         store.attempts_of(run, "case 1", 2) == [one, judged], "what is on record of a case's attempts comes in order"
     )
     _require(store.attempts_of(run, "case 1", 1) == [], "no other attempts than those that were asked for")
-    store.append(run, passed := CasePassedBy(case="case 3", reason="r"))
+    store.append(run, passed := events.CasePassedBy(case="case 3", reason="r"))
     _require(store.attempts_of(run, "case 3", 1) == [passed], "that a case was passed by is among it")
 
 
-def _first(**facts: Json) -> Event:
-    return OtherEvent(name="check", facts={"type": "check", **facts})
+def _first(**facts: Json) -> events.Event:
+    return events.OtherEvent(name="check", facts={"type": "check", **facts})
 
 
-def _check_live(store: Store, run: str) -> None:
+def _check_live(store: ports.Store, run: str) -> None:
     _require(store.live(run) is None, "a run that says nothing has no record")
     store.keep_live(run, lambda: LiveRun(run=run, done=3, total=8))
     end = time.monotonic() + 30
@@ -660,7 +640,7 @@ def _check_live(store: Store, run: str) -> None:
     _require(kept is not None and (kept.live.done, kept.live.total) == (3, 8), "what a run says now must be kept")
 
 
-def _check_locks(store: Store) -> None:
+def _check_locks(store: ports.Store) -> None:
     _require(store.lock("sha256:one"), "a run that nothing works on can be claimed")
     _require(not store.lock("sha256:one"), "a run that is claimed cannot be claimed again")
     _require(store.lock("sha256:two"), "the claim of one run must not hold up another")
@@ -670,7 +650,7 @@ def _check_locks(store: Store) -> None:
         store.unlock(name)
 
 
-def _check_claims(store: Store) -> None:
+def _check_claims(store: ports.Store) -> None:
     _require(store.claim_reply("key"), "a request that no one asks can be claimed")
     _require(not store.claim_reply("key"), "a request that is claimed cannot be claimed again")
     _require(store.claim_reply("other"), "the claim of one request must not hold up another")
@@ -680,7 +660,7 @@ def _check_claims(store: Store) -> None:
         store.give_back_reply(name)
 
 
-def _check_grants(store: Store, run: str) -> None:
+def _check_grants(store: ports.Store, run: str) -> None:
     opened = store.open_grants(run, RunGrants())
     _require((opened.calls, opened.usd, opened.dearest) == (0, 0.0, 0.0), "nothing is granted to a new run")
     _require(0 <= opened.seconds < 600, "`seconds` must count from the start of the run")
@@ -702,7 +682,7 @@ def _check_grants(store: Store, run: str) -> None:
     _require((raised.calls, raised.usd) == (20, known.usd), "`open_grants` must raise what is lower, and lower nothing")
 
 
-def _check_slots(store: Store) -> None:
+def _check_slots(store: ports.Store) -> None:
     _require(store.take_slot("line", 50.0) == 0, "the first slot of a line begins now")
     ahead = store.take_slot("line", 50.0)
     _require(40 < ahead <= 50, f"a slot begins where the one before it ends, not in {ahead} s")
@@ -711,7 +691,7 @@ def _check_slots(store: Store) -> None:
     _require(store.take_slot("line", 1.0) < 20, "what was given back is free")
 
 
-def _check_blobs(store: Store) -> None:
+def _check_blobs(store: ports.Store) -> None:
     _require(store.blob("blob-2") == bytes(range(200)), "content that came with an event must be there")
     _require(store.blob("blob-0") == b"", "empty content is content")
     _require(store.blob("nowhere") is None, "content that is not there is None")
@@ -719,7 +699,7 @@ def _check_blobs(store: Store) -> None:
     _require(store.blob("more") == b"\0\xff", "content must come back byte for byte")
 
 
-def _check_replies(store: Store) -> None:
+def _check_replies(store: ports.Store) -> None:
     _require(store.reply("key") is None, "a request without a reply has None")
     store.keep_reply("key", "judge", {"text": "first"})
     store.keep_reply("key", "judge", {"text": "second"})
@@ -749,7 +729,7 @@ def _check_replies(store: Store) -> None:
     _require(not answers.get("unknown"), "`answers` must give nothing for a request without a reply")
 
 
-async def _check_journal(store: Store, run: str) -> None:
+async def _check_journal(store: ports.Store, run: str) -> None:
     """The store and its journal are one: what either keeps, the other one finds."""
     journal = store.journal
     _require(store.journal is journal, "a store has one journal")
@@ -774,7 +754,7 @@ async def _check_journal(store: Store, run: str) -> None:
     _require(await journal.blob("nowhere") is None, "content that is not there is None")
 
 
-async def _check_journal_claims(store: Store, journal: Journal) -> None:
+async def _check_journal_claims(store: ports.Store, journal: ports.Journal) -> None:
     claimed = await asyncio.gather(*(journal.claim_reply("in a loop") for _ in range(3)))
     _require(sorted(claimed) == [False, False, True], "of several tasks one gets the claim")
     _require(not store.claim_reply("in a loop"), "what the journal claimed cannot be claimed again")
@@ -783,17 +763,19 @@ async def _check_journal_claims(store: Store, journal: Journal) -> None:
     store.give_back_reply("in a loop")
 
 
-async def _check_journal_events(store: Store, journal: Journal) -> None:
+async def _check_journal_events(store: ports.Store, journal: ports.Journal) -> None:
     facts: JsonObject = {"input": [], "attempts": 1, "attempt_rule": "mean", "split": "train", "rubric": "r"}
-    cases = tuple(RecordedCase({"id": f"case {n}", **facts, "contract": "c"}) for n in range(2))
-    first = SuiteStarted(suite=StartedSuite(path="s"), contract={}, contract_id="c", rubrics={}, cases=cases)
+    cases = tuple(events.RecordedCase({"id": f"case {n}", **facts, "contract": "c"}) for n in range(2))
+    first = events.SuiteStarted(
+        suite=events.StartedSuite(path="s"), contract={}, contract_id="c", rubrics={}, cases=cases
+    )
     run = store.start_run(kind="suite", subject="s", identity="in a loop", contract="c", first=first)
     _require(await journal.case_of(run, "case 1") == cases[1], "one case must be readable alone")
-    made = [OutputProduced(case=f"case {n}", attempt=1, output=str(n)) for n in range(2)]
+    made = [events.OutputProduced(case=f"case {n}", attempt=1, output=str(n)) for n in range(2)]
     again = [replace(event, output="later") for event in made]
     found = await asyncio.gather(
         journal.append_many(run, made),
-        journal.append_many(run, [CasePassedBy(case="x", reason="r"), again[1]]),
+        journal.append_many(run, [events.CasePassedBy(case="x", reason="r"), again[1]]),
         journal.append_many(run, [again[0]]),
         journal.append_many(run, []),
     )
@@ -806,11 +788,11 @@ async def _check_journal_events(store: Store, journal: Journal) -> None:
     )
     _require(await journal.attempts_of(run, "case 1", 1) == [made[1]], "what is on record of a case's attempts comes")
     _require(store.events(run)[1:3] == made, "events are in the order in which they were appended")
-    await journal.finish_run(run, "pass", RunFinished(result="pass"))
+    await journal.finish_run(run, "pass", events.RunFinished(result="pass"))
     _require(await journal.result_of(run) == "pass", "a finished run has a result")
 
 
-def _check_runs(store: Store, run: str, log: list[Event]) -> str:
+def _check_runs(store: ports.Store, run: str, log: list[events.Event]) -> str:
     newest = store.unfinished("one")
     _require(newest is not None and newest.id == run, "`unfinished` must find the run by its identity")
     _require(store.unfinished("two") is None, "`unfinished` must not find another identity's run")
@@ -818,7 +800,7 @@ def _check_runs(store: Store, run: str, log: list[Event]) -> str:
     _require(other > run, "a later run's id must sort after an earlier one's")
     newest = store.unfinished("one")
     _require(newest is not None and newest.id == other, "`unfinished` must find the newest")
-    store.finish_run(other, "PASSED", RunFinished(result="PASSED"))
+    store.finish_run(other, "PASSED", events.RunFinished(result="PASSED"))
     newest = store.unfinished("one")
     _require(newest is not None and newest.id == run, "a finished run is not unfinished")
     _require([info.id for info in store.runs()][::2] == [other, run], "`runs` must give the newest first")
@@ -865,7 +847,7 @@ def _check_identity(thing: Any) -> None:
     _require(
         json.dumps(dict(thing.identity), sort_keys=True) == text, "`identity` must not change from one look to the next"
     )
-    needs = needs_of(thing)
+    needs = ports.needs_of(thing)
     _require(isinstance(needs, MachineNeeds), "`needs` must be a MachineNeeds of honestone.core.needs")
     texts = {"identity": text, "needs": json.dumps(needs.to_plain())}
     for name, value in os.environ.items():
@@ -876,12 +858,12 @@ def _check_identity(thing: Any) -> None:
             )
 
 
-def _check_failure(failed: CallFailed) -> None:
+def _check_failure(failed: ports.CallFailed) -> None:
     _require(bool(failed.reason.strip()), "a CallFailed must say why")
     _require(failed.retry_after is None or failed.retry_after >= 0, "`retry_after` must not be negative")
 
 
-def _check_usage(usage: Usage) -> None:
+def _check_usage(usage: ports.Usage) -> None:
     for name in ("input_tokens", "output_tokens", "cached_tokens", "usd"):
         value = getattr(usage, name)
         _require(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from json.encoder import encode_basestring
 from typing import Final, Literal, TypeVar
 
+from honestone import ports
 from honestone.core.artifact import Artifact
 from honestone.core.ballot import (
     CHECK,
@@ -38,21 +39,6 @@ from honestone.engine.early_stop import settled
 from honestone.engine.journal import claimed, settle, take_call, turn
 from honestone.engine.live import HERE
 from honestone.engine.traced import ask_judge
-from honestone.ports import (
-    REASKS,
-    CallFailed,
-    Checker,
-    Finding,
-    FunctionalJudge,
-    HasCapacity,
-    Journal,
-    Judge,
-    KeptReply,
-    Output,
-    PatientJudge,
-    Reply,
-    Request,
-)
 from honestone.system.telemetry import telemetry
 
 TAMPERED = (
@@ -67,7 +53,7 @@ class Seat:
     seat whose judge this one equals, whatever it is called; the two are one voter. `rates` are those of its account."""
 
     id: str
-    judge: Judge
+    judge: ports.Judge
     draw: int = 0
     kind: JudgeKind = "program"
     draw_of: str | None = None
@@ -76,13 +62,13 @@ class Seat:
     @property
     def identity(self) -> dict[str, Json]:
         # How often it is asked again decides what counts, and nothing about a single reply: it is not in a reply's key.
-        reasks = {} if self.reasks == REASKS else {"reasks": self.reasks}
+        reasks = {} if self.reasks == ports.REASKS else {"reasks": self.reasks}
         return {"id": self.id, "draw": self.draw, **self.judge.identity, **reasks}
 
     @property
     def reasks(self) -> int:
         """How often the judge is asked again about a reply that cannot be used."""
-        return self.judge.reasks if isinstance(self.judge, PatientJudge) else REASKS
+        return self.judge.reasks if isinstance(self.judge, ports.PatientJudge) else ports.REASKS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +97,7 @@ class Panel:
     """
 
     seats: Sequence[Seat]
-    journal: Journal
+    journal: ports.Journal
     meter: Meter
     fresh: bool = False
     require_evidence: bool = False
@@ -124,7 +110,7 @@ class Panel:
     _asked: set[str] = field(default_factory=set)
     _waiting: dict[str, asyncio.Lock] = field(default_factory=dict)
     _gates: dict[str, asyncio.Semaphore] = field(default_factory=dict)
-    _identities: dict[str, tuple[Judge, str]] = field(default_factory=dict)
+    _identities: dict[str, tuple[ports.Judge, str]] = field(default_factory=dict)
 
     async def consult(self, question: Question, seats: Sequence[Seat] | None = None) -> list[Consulted]:
         """Every seat's ballot, in the order of the seats. Calls are granted in that order too."""
@@ -163,7 +149,7 @@ class Panel:
         try:
             request = seat.judge.render(question)
             first, before = await self._look(seat, request, question, spend)
-        except CallFailed as failed:
+        except ports.CallFailed as failed:
             state = JudgeState.SKIPPED if failed.missing else JudgeState.DEGRADED
             ballot = _no_ballot(seat, question, failed.reason, state=state, hint=failed.hint)
             return Consulted(ballot=ballot, spend=spend)
@@ -180,7 +166,7 @@ class Panel:
         return Consulted(ballot=ballot, spend=spend)
 
     async def _reasked(
-        self, seat: Seat, request: Request, question: Question, reading: Reading, spend: Spend
+        self, seat: Seat, request: ports.Request, question: Question, reading: Reading, spend: Spend
     ) -> tuple[Reading, str | None]:
         """What is known after asking again, as often as the judge is asked again, and why that ended early."""
         for count in range(1, seat.reasks + 1):
@@ -191,13 +177,13 @@ class Panel:
                 problems = (*problems, f"{count} replies in a row could not be used")
             try:
                 again, _ = await self._look(seat, seat.judge.render(question, problems), question, spend)
-            except (CallFailed, NotGranted) as failed:
+            except (ports.CallFailed, NotGranted) as failed:
                 return reading, f"asked once more: {failed}"
             reading = _merge(reading, again)
         return reading, None
 
     def _earlier(
-        self, seat: Seat, request: Request, question: Question, before: Sequence[KeptReply]
+        self, seat: Seat, request: ports.Request, question: Question, before: Sequence[ports.KeptReply]
     ) -> Iterator[dict[Key, Answer]]:
         """What this judge answered to the same question before, oldest first."""
         for kept in before:
@@ -207,15 +193,15 @@ class Panel:
                 yield {key: mark.answer for key, mark in reading.marks.items()}
 
     async def _look(
-        self, seat: Seat, request: Request, question: Question, spend: Spend
-    ) -> tuple[Reading, Sequence[KeptReply]]:
+        self, seat: Seat, request: ports.Request, question: Question, spend: Spend
+    ) -> tuple[Reading, Sequence[ports.KeptReply]]:
         """What a reply says, and the replies to the same request from before it."""
         reply, before = await self._reply(seat, request, question, spend)
         return seat.judge.read(question, request, reply), before
 
     async def _reply(
-        self, seat: Seat, request: Request, question: Question, spend: Spend
-    ) -> tuple[Reply, Sequence[KeptReply]]:
+        self, seat: Seat, request: ports.Request, question: Question, spend: Spend
+    ) -> tuple[ports.Reply, Sequence[ports.KeptReply]]:
         judge = seat.judge
         if not judge.is_paid:
             return await judge.ask(request, question), ()
@@ -243,7 +229,7 @@ class Panel:
         finally:
             self._waiting.pop(key, None)
 
-    def _on_record(self, key: str, seat: Seat, known: Sequence[KeptReply]) -> Reply | None:
+    def _on_record(self, key: str, seat: Seat, known: Sequence[ports.KeptReply]) -> ports.Reply | None:
         """The reply that counts without a call."""
         if seat.id in self.first_counts:
             return next(filter(None, map(_read_kept, known)), None)
@@ -253,7 +239,7 @@ class Panel:
         is_recent = bool(known) and known[-1].at >= (self.oldest_reply or "")
         return _read_kept(known[-1]) if is_recent else None
 
-    def _key(self, seat: Seat, request: Request) -> str:
+    def _key(self, seat: Seat, request: ports.Request) -> str:
         """`digest_json` of judge, body and draw, with the judge, who never changes, written down only once."""
         judge, identity = self._identities.get(seat.id, (None, ""))
         if judge is not seat.judge:
@@ -263,8 +249,8 @@ class Panel:
         return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     async def _paid_reply(
-        self, key: str, seat: Seat, request: Request, question: Question, spend: Spend, known: int
-    ) -> Reply:
+        self, key: str, seat: Seat, request: ports.Request, question: Question, spend: Spend, known: int
+    ) -> ports.Reply:
         """What a judge replies, once that is on record. `known`: so many replies to the request were there before."""
         from msgspec import to_builtins
 
@@ -276,7 +262,7 @@ class Panel:
             if refusal is not None:
                 if attempt == 1:
                     raise NotGranted(refusal)
-                raise CallFailed(f"not tried again: {refusal}")
+                raise ports.CallFailed(f"not tried again: {refusal}")
             spend.judge_calls += 1
             self.meter.spent.judge_calls += 1
             try:
@@ -286,7 +272,7 @@ class Panel:
                     first = await self.journal.keep_reply(key, seat.id, to_builtins(reply), known)
                 await settle(self.journal, seat.rates, tokens, reply.usage)
                 break
-            except CallFailed as failed:
+            except ports.CallFailed as failed:
                 if failed.missing:  # nothing was there to be called
                     spend.judge_calls -= 1
                     self.meter.spent.judge_calls -= 1
@@ -329,7 +315,7 @@ class Panel:
     def _gate(self, seat: Seat) -> asyncio.Semaphore:
         """As many calls of a judge at a time as it takes."""
         if seat.id not in self._gates:
-            own = seat.judge.concurrency if isinstance(seat.judge, HasCapacity) else None
+            own = seat.judge.concurrency if isinstance(seat.judge, ports.HasCapacity) else None
             self._gates[seat.id] = asyncio.Semaphore(own or self.concurrency)
         return self._gates[seat.id]
 
@@ -380,14 +366,14 @@ def functions_of(seats: Sequence[Seat]) -> dict[str, list[str]]:
     return {"functions": tokens} if tokens else {}
 
 
-def _token(judge: Judge) -> dict[str, str]:
+def _token(judge: ports.Judge) -> dict[str, str]:
     """What tells a judge that is a function from others of its name."""
-    return {"token": judge.token} if isinstance(judge, FunctionalJudge) else {}
+    return {"token": judge.token} if isinstance(judge, ports.FunctionalJudge) else {}
 
 
-def voter(judge: Judge) -> object:
+def voter(judge: ports.Judge) -> object:
     """Equal for judges that are one, whatever they are called; functions are compared as objects."""
-    return essence(judge.identity), judge.function if isinstance(judge, FunctionalJudge) else None
+    return essence(judge.identity), judge.function if isinstance(judge, ports.FunctionalJudge) else None
 
 
 def essence(identity: object) -> object:
@@ -448,7 +434,7 @@ def judged_text(question: Question) -> str:
     return question.output if question.output is not None else question.artifact.version.text
 
 
-def _complaints(request: Request, reading: Reading) -> tuple[str, ...]:
+def _complaints(request: ports.Request, reading: Reading) -> tuple[str, ...]:
     """The errors of a first reply in the words of its request: item numbers where it numbered items."""
     if request.numbers:
         return complaints(request.numbers, reading, request.canary)
@@ -514,7 +500,9 @@ class Evaluator:
     With `gate_only` judges are asked one after another, and no more once the verdict cannot change.
     """
 
-    def __init__(self, rubric: Rubric, checker: Checker, panel: Panel, *, gate_only: Scorer | None = None) -> None:
+    def __init__(
+        self, rubric: Rubric, checker: ports.Checker, panel: Panel, *, gate_only: Scorer | None = None
+    ) -> None:
         self.rubric = rubric
         self._gate_only = gate_only
         self.panel = panel
@@ -530,7 +518,7 @@ class Evaluator:
         *,
         input: str | None = None,
         reference: str | None = None,
-        output: Output | None = None,
+        output: ports.Output | None = None,
         case: str | None = None,
         attempt: int = 1,
     ) -> Question:
@@ -546,7 +534,7 @@ class Evaluator:
             attempt=attempt,
         )
 
-    async def judge(self, question: Question, output: Output | None = None) -> Judged:
+    async def judge(self, question: Question, output: ports.Output | None = None) -> Judged:
         """All checks and all seats. Judges are asked first, so that calls are granted in the order of the artifacts.
         `output` is what the question's output is the text of."""
         asking: asyncio.Task[list[Consulted]] | None = None
@@ -578,7 +566,7 @@ class Evaluator:
             found += await self.panel.consult(question, [seats.pop(0)])
         return [*found, *(_spared(seat) for seat in seats)]
 
-    async def check(self, question: Question, output: Output | None = None) -> Ballot:
+    async def check(self, question: Question, output: ports.Output | None = None) -> Ballot:
         """What code says."""
         checks, version = [check for _, check in self._checks], question.artifact.version
         findings = await self.checker.run(
@@ -594,7 +582,7 @@ def _spared(seat: Seat) -> Consulted:
     )
 
 
-def check_ballot(checks: Sequence[tuple[Key, Check]], findings: Sequence[Finding]) -> Ballot:
+def check_ballot(checks: Sequence[tuple[Key, Check]], findings: Sequence[ports.Finding]) -> Ballot:
     """Findings as a ballot: a check that could not run abstains, with the reason."""
     marks: dict[Key, Mark] = {}
     abstained: dict[Key, str] = {}
@@ -617,7 +605,7 @@ turned away together do not come back together."""
 
 
 def next_wait(
-    failure: CallFailed,
+    failure: ports.CallFailed,
     attempt: int,
     spent: float,
     *,
@@ -656,7 +644,7 @@ async def with_retries(
     while True:
         try:
             return await call()
-        except CallFailed as failure:
+        except ports.CallFailed as failure:
             wait = next_wait(
                 failure, attempt, clock() - start, attempts=attempts, total_seconds=total_seconds, jitter=jitter
             )
@@ -667,16 +655,16 @@ async def with_retries(
         attempt += 1
 
 
-def _read_kept(kept: KeptReply) -> Reply | None:
+def _read_kept(kept: ports.KeptReply) -> ports.Reply | None:
     """A reply on record. One that cannot be read, of a damaged store, is asked for again."""
     from msgspec import DecodeError, ValidationError, convert, json
 
     try:
-        return json.decode(kept.data, type=Reply)
+        return json.decode(kept.data, type=ports.Reply)
     except ValidationError:
         return None
     except DecodeError:  # half a surrogate pair, or damaged
         try:
-            return convert(plain_json.loads(kept.data), Reply)
+            return convert(plain_json.loads(kept.data), ports.Reply)
         except (ValueError, ValidationError):
             return None

@@ -13,17 +13,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, convert
 from msgspec.structs import replace
 
+from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, JudgeState
-from honestone.core.events import (
-    BallotCast,
-    CandidateTried,
-    EditProposed,
-    Event,
-    ImprovementStarted,
-    LoopStarted,
-    Spending,
-    SuiteImprovementStarted,
-)
 from honestone.core.loop.policies import below_floor
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import LoopState, Result, Round
@@ -70,7 +61,7 @@ if TYPE_CHECKING:
 
 def improvement_document(
     state: LoopState,
-    log: Sequence[Event],
+    log: Sequence[events.Event],
     *,
     run: str,
     usage: UsageDoc,
@@ -80,9 +71,9 @@ def improvement_document(
 ) -> ImprovementDoc:
     """A run of the loop, finished or not (then its result is INTERRUPTED)."""
     started = log[0]
-    assert isinstance(started, LoopStarted)
-    rubric = started.rubric_path if isinstance(started, ImprovementStarted) else None
-    packed = started.packed if isinstance(started, ImprovementStarted) else None
+    assert isinstance(started, events.LoopStarted)
+    rubric = started.rubric_path if isinstance(started, events.ImprovementStarted) else None
+    packed = started.packed if isinstance(started, events.ImprovementStarted) else None
     stop, spends = state.finished, round_spends(log)
 
     def card_of(version: str) -> ScorecardDoc:
@@ -124,7 +115,7 @@ def improvement_document(
         final=card_of(state.best),
         certification=_certification(state),
         probability=state.probability(state.best),
-        advice=_advice(state, asks_judges=isinstance(started, ImprovementStarted)),
+        advice=_advice(state, asks_judges=isinstance(started, events.ImprovementStarted)),
         contract=started.contract_id,
         run=run,
         report=report,
@@ -142,8 +133,8 @@ def _panel(state: LoopState, version: str | None) -> list[Ballot]:
     return state.votes_on(version or "")
 
 
-def _proposals(log: Iterable[Event]) -> list[EditProposed]:
-    return [event for event in log if isinstance(event, EditProposed)]
+def _proposals(log: Iterable[events.Event]) -> list[events.EditProposed]:
+    return [event for event in log if isinstance(event, events.EditProposed)]
 
 
 def _advice(state: LoopState, *, asks_judges: bool) -> list[AdviceDoc]:
@@ -151,25 +142,25 @@ def _advice(state: LoopState, *, asks_judges: bool) -> list[AdviceDoc]:
     return [AdviceDoc(kind=str(one.kind), text=line(one.text), about=one.about) for one in found]
 
 
-def round_spends(log: Iterable[Event]) -> dict[int, Spend]:
+def round_spends(log: Iterable[events.Event]) -> dict[int, Spend]:
     """What each round cost, by its number: its proposals, and every look until the next round begins."""
     rounds: dict[int, Spend] = {}
     for event in log:
-        if isinstance(event, CandidateTried | EditProposed):
+        if isinstance(event, events.CandidateTried | events.EditProposed):
             rounds.setdefault(event.round, Spend())
-        if rounds and isinstance(event, Spending):
+        if rounds and isinstance(event, events.Spending):
             rounds[max(rounds)].join(event.spend)
     return rounds
 
 
-def _spend_on(log: Iterable[Event], version: str) -> Spend:
+def _spend_on(log: Iterable[events.Event], version: str) -> Spend:
     total = Spend()
     for event in _looks(log, version):
         total.join(event.spend)
     return total
 
 
-def round_document(state: LoopState, entry: Round, event: EditProposed) -> RoundDoc:
+def round_document(state: LoopState, entry: Round, event: events.EditProposed) -> RoundDoc:
     """One round: what was tried on what, what came of it, and the scores before and after."""
     before = state.card(entry.base)
     ballots = _panel(state, entry.version) if entry.outcome is ProposalOutcome.CHANGED else []
@@ -258,10 +249,10 @@ def _witness(state: LoopState, judge: str) -> WitnessDoc:
 # ---------------------------------------------------------------------------------------------------------- over a suite
 
 
-def suite_improvement_document(state: SuiteLoopState, log: Sequence[Event], **facts: Any) -> ImprovementDoc:
+def suite_improvement_document(state: SuiteLoopState, log: Sequence[events.Event], **facts: Any) -> ImprovementDoc:
     """`facts` are those of `improvement_document`."""
     started = log[0]
-    assert isinstance(started, SuiteImprovementStarted)
+    assert isinstance(started, events.SuiteImprovementStarted)
     document = improvement_document(state, log, **facts)
     return replace(
         document,
@@ -284,19 +275,19 @@ def suite_improvement_document(state: SuiteLoopState, log: Sequence[Event], **fa
         candidates=started.candidates,
         mock=started.mock,
         flags=[
-            *_flags(event for event in log if isinstance(event, BallotCast)),
+            *_flags(event for event in log if isinstance(event, events.BallotCast)),
             *([] if state.rubric.can_fail else [NOTHING_CAN_FAIL]),
         ],
     )
 
 
-def _of_suite(card: ScorecardDoc | None, log: Sequence[Event], version: str) -> ScorecardDoc | None:
+def _of_suite(card: ScorecardDoc | None, log: Sequence[events.Event], version: str) -> ScorecardDoc | None:
     if card is None:
         return None
     return replace(card, judges=_judges(log, version), flags=[*card.flags, *_flags(_looks(log, version))])
 
 
-def certification(state: SuiteLoopState, log: Sequence[Event]) -> CertificationDoc:
+def certification(state: SuiteLoopState, log: Sequence[events.Event]) -> CertificationDoc:
     """What the test split says of the delivered version, and of the original. `ok` is None where it was not run."""
     from honestone.core.loop.suite_loop import TEST, paired_interval
 
@@ -336,19 +327,19 @@ def _ids(one: Line | None, *, met: int | None) -> list[str]:
     return [item.item.id for item in one.items if item.met == met] if one is not None else []
 
 
-def _looks(log: Iterable[Event], version: str | None) -> list[BallotCast]:
-    return [event for event in log if isinstance(event, BallotCast) and event.version == version]
+def _looks(log: Iterable[events.Event], version: str | None) -> list[events.BallotCast]:
+    return [event for event in log if isinstance(event, events.BallotCast) and event.version == version]
 
 
-def _test_run(log: Iterable[Event], version: str) -> str | None:
+def _test_run(log: Iterable[events.Event], version: str) -> str | None:
     return next((event.of_run for event in _looks(log, version) if event.role == "holdout"), None)
 
 
-def _judges(log: Iterable[Event], version: str | None) -> list[JudgeDoc]:
+def _judges(log: Iterable[events.Event], version: str | None) -> list[JudgeDoc]:
     """Who judged the tasks of a version: each once, in its worst state."""
     seen = [judge for event in _looks(log, version) for judge in event.judges]
     return worst_states(convert(seen, list[JudgeDoc]))
 
 
-def _flags(looks: Iterable[BallotCast]) -> list[str]:
+def _flags(looks: Iterable[events.BallotCast]) -> list[str]:
     return list(dict.fromkeys(flag for event in looks for flag in event.flags))

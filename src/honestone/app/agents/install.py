@@ -11,17 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from honestone.app.agents import file_changes
+from honestone.app.agents import file_changes, host_files
 from honestone.app.agents.holds import alone_in
-from honestone.app.agents.host_files import (
-    MAY_BE_MADE,
-    HostFile,
-    NotOurs,
-    OwnFile,
-    ServerSettings,
-    host_files,
-    is_current,
-)
 from honestone.app.agents.hosts import HOSTS, NAME, Host, Scope
 from honestone.core.errors import FileError, UsageError
 
@@ -89,7 +80,7 @@ def install(request: InstallRequest) -> Installed:
         edits = _Edits(request.scope)
         for host in hosts:
             command = request.command or edits.command(host) or NAME
-            for named, file in host_files(host, servers=request.mcp):
+            for named, file in host_files.host_files(host, servers=request.mcp):
                 edits.put(named, file, command, force=request.force)
         known, edits.record.command = edits.record.command, request.command or edits.record.command
         if not request.dry_run and (edits.changes or edits.record.unfinished or edits.record.command != known):
@@ -117,7 +108,7 @@ def uninstall(request: InstallRequest) -> Installed:
         edits = _Edits(request.scope)
         shared = {host.skill for host in others if edits.command(host)}
         for host in hosts:
-            for named, file in host_files(host):
+            for named, file in host_files.host_files(host):
                 if named not in shared:
                     edits.take(named, file, force=request.force)
         if not request.dry_run and (edits.changes or edits.is_recorded):
@@ -149,14 +140,14 @@ def _state(host: Host, edits: _Edits) -> AgentState:
     notes: list[str] = []
     try:
         command = edits.command(host) or NAME
-        for named, file in host_files(host):
+        for named, file in host_files.host_files(host):
             text, shown = edits.text(named), edits.scope.shown(named)
-            is_there = text is not None and (isinstance(file, OwnFile) or file.command(text) is not None)
-            if is_there and not is_current(file, text or "", command):
+            is_there = text is not None and (isinstance(file, host_files.OwnFile) or file.command(text) is not None)
+            if is_there and not host_files.is_current(file, text or "", command):
                 states[shown] = "changed"
             elif is_there:
                 states.setdefault(shown, "ok")
-            elif not isinstance(file, ServerSettings):
+            elif not isinstance(file, host_files.ServerSettings):
                 states[shown] = "missing"
         notes += edits.notes(host)
     except (FileError, ValueError) as error:
@@ -207,24 +198,26 @@ class _Edits:
 
     def command(self, host: Host) -> str | None:
         """What calls honestone in the settings of a host; None when it is not installed there."""
-        for named, file in host_files(host):
-            if not isinstance(file, OwnFile) and (found := self._asked(named, file)):
+        for named, file in host_files.host_files(host):
+            if not isinstance(file, host_files.OwnFile) and (found := self._asked(named, file)):
                 return found
         return None
 
-    def put(self, named: str, file: HostFile, command: str, *, force: bool) -> None:
+    def put(self, named: str, file: host_files.HostFile, command: str, *, force: bool) -> None:
         draft, shown = self._draft(named), self.scope.shown(named)
         notes = self._notes_of(draft, file)
         try:
             with _readable(shown):
                 draft.text = file.put(draft.text, command, notes, force=force)
-        except NotOurs as error:
+        except host_files.NotOurs as error:
             hint = (
-                "--force replaces it, and uninstall gives it back" if isinstance(file, OwnFile) else "rename it first"
+                "--force replaces it, and uninstall gives it back"
+                if isinstance(file, host_files.OwnFile)
+                else "rename it first"
             )
             raise FileError(f"{shown!r} {error}, so it was left alone and nothing was written", hint=hint) from None
 
-    def take(self, named: str, file: HostFile, *, force: bool) -> None:
+    def take(self, named: str, file: host_files.HostFile, *, force: bool) -> None:
         draft, shown = self._draft(named), self.scope.shown(named)
         self.taken.add(draft.key)
         if draft.text is None or not self._asked(named, file):
@@ -245,7 +238,7 @@ class _Edits:
             yield f"{program} is not on PATH, where {host.name} will look for it; --command names another"
         if host.name == "codex":
             yield TRUST
-            if ServerSettings(is_toml=True).command(self.text(host.servers)):
+            if host_files.ServerSettings(is_toml=True).command(self.text(host.servers)):
                 yield APPROVE
 
     @property
@@ -296,14 +289,14 @@ class _Edits:
                 self._drafts[path] = _Draft(str(path), named, before, None if before is None else before.decode())
         return self._drafts[path]
 
-    def _notes_of(self, draft: _Draft, file: HostFile) -> file_changes.FileNotes:
+    def _notes_of(self, draft: _Draft, file: host_files.HostFile) -> file_changes.FileNotes:
         """Without a record, what is empty in a file that holds ours is taken for ours too."""
         if draft.key not in self.record.files:
             ours = draft.text is not None and file.command(draft.text) is not None
-            self.record.files[draft.key] = file_changes.FileNotes(made=set(MAY_BE_MADE) if ours else set())
+            self.record.files[draft.key] = file_changes.FileNotes(made=set(host_files.MAY_BE_MADE) if ours else set())
         return self.record.files[draft.key]
 
-    def _asked(self, named: str, file: HostFile) -> str | None:
+    def _asked(self, named: str, file: host_files.HostFile) -> str | None:
         with _readable(self.scope.shown(named)):
             return file.command(self.text(named))
 

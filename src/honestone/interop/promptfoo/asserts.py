@@ -17,16 +17,7 @@ from honestone.core.rubric import Check, Criterion, as_written, slug
 from honestone.core.script import Language, Script
 from honestone.formats.reader import FileEntry, FileReading, Keys, Steps, did_you_mean, shown, words
 from honestone.formats.source import Loss
-from honestone.interop.criteria import (
-    FROM_0_TO_1,
-    MAJORITY,
-    as_text,
-    check_criterion,
-    implied_floor,
-    scaled,
-    sound_check,
-    yes_no,
-)
+from honestone.interop import criteria
 from honestone.interop.promptfoo.code import CODE_FILES, CodeContext, json_values, read_transform, script_of
 from honestone.interop.promptfoo.measures import READ as MEASURES
 from honestone.interop.promptfoo.measures import schema_of
@@ -150,7 +141,7 @@ class Assertion:
         if isinstance(value, str) and value.strip():
             return value
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return self.at.reading.marked.raw(self.here) or as_text(value)
+            return self.at.reading.marked.raw(self.here) or criteria.as_text(value)
         if "value" not in self.at:
             self.problem("needs a `value`", "give it a text: value: ...")
         elif value is not None:
@@ -158,17 +149,19 @@ class Assertion:
         return None
 
     def check(self, kind: str, value: Any, **options: Any) -> Criterion | None:
-        check = sound_check(self.at.reading, self.here, kind, value, negated=self.negated, **options)
+        check = criteria.sound_check(self.at.reading, self.here, kind, value, negated=self.negated, **options)
         return None if check is None else self.criterion(check)
 
     def criterion(self, check: Check, requirement: str | None = None) -> Criterion:
         own = measures(check)
         bars = own_gate(self.scope.gates and self.weight > 0) if own else {"floor": self.floor}
-        return check_criterion(check, id=self.metric, requirement=requirement, weight=self.weight, **bars)
+        return criteria.check_criterion(check, id=self.metric, requirement=requirement, weight=self.weight, **bars)
 
     def question(self, requirement: str) -> Criterion:
         id = self.metric or slug(requirement)
-        return yes_no(id, requirement, weight=self.weight, floor=self.bar(MAJORITY), negate=self.negated)
+        return criteria.yes_no(
+            id, requirement, weight=self.weight, floor=self.bar(criteria.MAJORITY), negate=self.negated
+        )
 
     def grade(self, requirement: str, threshold: Fraction) -> Criterion | None:
         """A question answered with a score from 0 to 1."""
@@ -176,7 +169,7 @@ class Assertion:
             self.loss(f"`not-{self.type}` with a `threshold` has no meaning here", "leave the threshold out")
             return None
         id = self.metric or slug(requirement)
-        return scaled(id, requirement, FROM_0_TO_1, weight=self.weight, floor=self.bar(threshold))
+        return criteria.scaled(id, requirement, criteria.FROM_0_TO_1, weight=self.weight, floor=self.bar(threshold))
 
 
 # ------------------------------------------------------------------------------------------------------- the kinds
@@ -194,7 +187,7 @@ def _several_texts(a: Assertion) -> Criterion | None:
     if not isinstance(value, list) or not value:
         a.takes("a list of texts", value)
         return None
-    return a.check(a.type, [as_text(v) for v in value])
+    return a.check(a.type, [criteria.as_text(v) for v in value])
 
 
 def _comma_separated(text: str) -> list[str]:
@@ -270,7 +263,7 @@ def _word_count(a: Assertion) -> Criterion | None:
         a.problem(f"has the bounds {low} and {high}")
         return None
     words = r"\A\s*(?:\S++(?:\s++|\Z)){" + f"{low},{high}" + r"}\Z"
-    check = sound_check(a.at.reading, a.here, "regex", words, negated=a.negated)
+    check = criteria.sound_check(a.at.reading, a.here, "regex", words, negated=a.negated)
     said = (
         f"{'does not have' if a.negated else 'has'} {low} to {high} words"
         if low != high
@@ -286,7 +279,7 @@ def _rubric(a: Assertion) -> Criterion | None:
         return None
     value = a.value()
     if isinstance(value, dict):
-        text: str | None = as_text(value)
+        text: str | None = criteria.as_text(value)
     else:
         text = a.text()
     threshold = a.at.number("threshold", low=0, high=1)
@@ -305,7 +298,7 @@ def _g_eval(a: Assertion) -> Criterion | None:
             return a.grade(value[0], bar)
         if a.negated:
             return a.grade("", bar)
-        children = tuple(scaled(slug(text), text, FROM_0_TO_1) for text in value)
+        children = tuple(criteria.scaled(slug(text), text, criteria.FROM_0_TO_1) for text in value)
         id = a.metric or "g-eval"
         return Criterion(id=id, requirement=id, weight=a.weight, floor=a.bar(bar), children=children)
     text = a.text()
@@ -546,7 +539,7 @@ def _set(at: FileEntry, scope: Scope) -> Criterion | None:
         at.note("a set whose assertions all have weight 0 is left out: it decides nothing")
         return None
     id = metric or "assert-set"
-    floor = (implied_floor(children) if threshold is None else threshold) if gates else None
+    floor = (criteria.implied_floor(children) if threshold is None else threshold) if gates else None
     said = metric or f"{'enough' if threshold is not None else 'all'} of {len(children)} assertions"
     return Criterion(id=id, requirement=said, weight=weight, floor=floor, children=tuple(children))
 

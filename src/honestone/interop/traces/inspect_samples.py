@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 from honestone.core.json_value import Json, JsonObject
-from honestone.interop.traces.task import (
-    TracedTask,
-    amount,
-    calls_in,
-    facts_of,
-    last_text,
-    messages_in,
-    text_in,
-    whole_number,
-)
+from honestone.interop.traces import task
 
 
 def is_sample(plain: JsonObject) -> bool:
     return "epoch" in plain and "input" in plain
 
 
-def task_of(sample: JsonObject, place: str) -> TracedTask:
+def task_of(sample: JsonObject, place: str) -> task.TracedTask:
     """The final output, not the messages on the way to it. A sample that failed has none."""
     output = sample.get("output")
     said = output if isinstance(output, dict) else {}
     usage = said.get("usage")
     used = usage if isinstance(usage, dict) else {}
-    calls = calls_in(sample.get("messages"))
-    seconds = amount(sample.get("total_time"))
+    calls = task.calls_in(sample.get("messages"))
+    seconds = task.amount(sample.get("total_time"))
     metadata = sample.get("metadata")
-    facts = facts_of({**(metadata if isinstance(metadata, dict) else {}), "model": said.get("model")})
-    return TracedTask(
+    facts = task.facts_of({**(metadata if isinstance(metadata, dict) else {}), "model": said.get("model")})
+    return task.TracedTask(
         name=f"{sample.get('id')}/{sample.get('epoch')}",
         place=place,
-        messages=messages_in(sample.get("input")),
+        messages=task.messages_in(sample.get("input")),
         output=None if sample.get("error") else _answer(said),
         reference=_target(sample.get("target")),
         tool_calls=tuple(calls) if isinstance(sample.get("messages"), list) else None,
-        input_tokens=whole_number(used.get("input_tokens")),
-        output_tokens=whole_number(used.get("output_tokens")),
+        input_tokens=task.whole_number(used.get("input_tokens")),
+        output_tokens=task.whole_number(used.get("output_tokens")),
         duration_ms=None if seconds is None else round(seconds * 1000),
         facts=facts | ({"tools": "+".join(sorted({one.name for one in calls}))} if calls else {}),
     )
@@ -48,9 +39,9 @@ def _answer(output: JsonObject) -> str | None:
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
     said = output.get("completion")
-    return said if isinstance(said, str) and said else last_text(message)
+    return said if isinstance(said, str) and said else task.last_text(message)
 
 
 def _target(value: Json) -> str | None:
-    parts = [text_in(one) for one in value] if isinstance(value, list) else [text_in(value)]
+    parts = [task.text_in(one) for one in value] if isinstance(value, list) else [task.text_in(value)]
     return "\n".join(one for one in parts if one.strip()) or None

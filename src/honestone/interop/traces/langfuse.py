@@ -7,18 +7,7 @@ from typing import Final
 
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.suite.trace import ToolCall
-from honestone.interop.traces.task import (
-    TracedTask,
-    amount,
-    calls_in,
-    decoded,
-    facts_of,
-    last_text,
-    messages_in,
-    tool_call,
-    total,
-    whole_number,
-)
+from honestone.interop.traces import task
 
 _MODEL_CALL: Final = "GENERATION"
 _TOOL: Final = "TOOL"
@@ -36,7 +25,7 @@ def is_trace(plain: JsonObject) -> bool:
     )
 
 
-def tasks_of(rows: Sequence[tuple[str, JsonObject]]) -> Iterator[TracedTask]:
+def tasks_of(rows: Sequence[tuple[str, JsonObject]]) -> Iterator[task.TracedTask]:
     """A task of each trace in the order in which they are met; each row comes with its place."""
     traces: dict[str, tuple[str, JsonObject]] = {}
     inner: dict[str, list[JsonObject]] = {}
@@ -55,37 +44,39 @@ def tasks_of(rows: Sequence[tuple[str, JsonObject]]) -> Iterator[TracedTask]:
         yield _task(name, place, trace, sorted(inner.get(name, []), key=lambda one: str(one.get("startTime") or "")))
 
 
-def _task(name: str, place: str, trace: JsonObject, seen: Sequence[JsonObject]) -> TracedTask:
+def _task(name: str, place: str, trace: JsonObject, seen: Sequence[JsonObject]) -> task.TracedTask:
     """What the trace says itself comes first; else the first input and the last output of its observations."""
     said = [one for one in seen if one.get("type") != _TOOL]
     inputs = [trace.get("input"), *(one.get("input") for one in said)]
     outputs = [trace.get("output"), *(one.get("output") for one in reversed(said))]
-    asked = next((found for one in inputs if (found := messages_in(one))), ())
-    answered = next((text for one in outputs if (text := last_text(one))), None)
-    ran = [tool_call(one.get("name"), one.get("input"), one.get("output")) for one in seen if one.get("type") == _TOOL]
+    asked = next((found for one in inputs if (found := task.messages_in(one))), ())
+    answered = next((text for one in outputs if (text := task.last_text(one))), None)
+    ran = [
+        task.tool_call(one.get("name"), one.get("input"), one.get("output")) for one in seen if one.get("type") == _TOOL
+    ]
     calls = [one for one in ran if one is not None] or max((_in_messages(one) for one in said), key=len, default=[])
     models = [str(one["model"]) for one in seen if isinstance(one.get("model"), str)]
-    seconds = amount(trace.get("latency"))
-    return TracedTask(
+    seconds = task.amount(trace.get("latency"))
+    return task.TracedTask(
         name=name,
         place=place,
         messages=asked,
         output=answered,
         tool_calls=tuple(calls) or None,
-        input_tokens=total([_tokens(one, "input") for one in seen]),
-        output_tokens=total([_tokens(one, "output") for one in seen]),
-        usd=amount(trace.get("totalCost")),
+        input_tokens=task.total([_tokens(one, "input") for one in seen]),
+        output_tokens=task.total([_tokens(one, "output") for one in seen]),
+        usd=task.amount(trace.get("totalCost")),
         duration_ms=None if seconds is None else round(seconds * 1000),
         facts=_facts(trace, said) | ({"model": models[-1]} if models else {}) | _tools([one.name for one in calls]),
     )
 
 
 def _facts(trace: JsonObject, said: Sequence[JsonObject]) -> dict[str, str]:
-    metadata = decoded(trace.get("metadata"))
+    metadata = task.decoded(trace.get("metadata"))
     tags = trace.get("tags")
     named: Json = trace.get("name") or next((one.get("name") for one in said), None)
     plain = {key: trace.get(key) for key in ("environment", "release", "version", "sessionId", "userId")}
-    known = facts_of({**(metadata if isinstance(metadata, dict) else {}), **plain, "name": named})
+    known = task.facts_of({**(metadata if isinstance(metadata, dict) else {}), **plain, "name": named})
     return known | ({"tags": ",".join(sorted(map(str, tags)))} if isinstance(tags, list) and tags else {})
 
 
@@ -94,17 +85,17 @@ def _tools(names: Sequence[str]) -> dict[str, str]:
 
 
 def _in_messages(one: JsonObject) -> list[ToolCall]:
-    parts = [decoded(one.get(key)) for key in ("input", "output")]
+    parts = [task.decoded(one.get(key)) for key in ("input", "output")]
     rows: list[Json] = []
     for part in parts:
         held = part.get("messages", [part]) if isinstance(part, dict) else part
         rows += held if isinstance(held, list) else []
-    return calls_in(rows)
+    return task.calls_in(rows)
 
 
 def _tokens(one: JsonObject, side: str) -> int | None:
     for key in ("usageDetails", "usage"):
         used = one.get(key)
-        if isinstance(used, dict) and (found := whole_number(used.get(side))) is not None:
+        if isinstance(used, dict) and (found := task.whole_number(used.get(side))) is not None:
             return found
     return None

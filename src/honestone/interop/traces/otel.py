@@ -14,17 +14,7 @@ from typing import Final
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.suite.case import Message
 from honestone.core.suite.trace import ToolCall
-from honestone.interop.traces.task import (
-    TracedTask,
-    calls_in,
-    decoded,
-    facts_of,
-    last_text,
-    messages_in,
-    tool_call,
-    total,
-    whole_number,
-)
+from honestone.interop.traces import task
 
 _DEEPEST: Final = 40
 _INDEXED: Final = re.compile(r"(?:gen_ai|llm)\.(prompt|completion)\.(\d{1,4})\.(role|content)")
@@ -53,18 +43,18 @@ class Span:
     @property
     def asked(self) -> tuple[Message, ...]:
         rules = self.values.get("gen_ai.system_instructions")
-        system = messages_in([{"role": "system", "content": decoded(rules)}]) if rules else ()
-        return (*system, *messages_in(self._first(_IN) or self._indexed("prompt")))
+        system = task.messages_in([{"role": "system", "content": task.decoded(rules)}]) if rules else ()
+        return (*system, *task.messages_in(self._first(_IN) or self._indexed("prompt")))
 
     @property
     def answered(self) -> str | None:
-        return last_text(self._first(_OUT) or self._indexed("completion"))
+        return task.last_text(self._first(_OUT) or self._indexed("completion"))
 
     @property
     def calls(self) -> list[ToolCall]:
         """The calls in its messages: those of the input were made before."""
-        both = [decoded(self._first(names)) for names in (_IN[:1], _OUT[:1])]
-        return calls_in([one for part in both if isinstance(part, list) for one in part])
+        both = [task.decoded(self._first(names)) for names in (_IN[:1], _OUT[:1])]
+        return task.calls_in([one for part in both if isinstance(part, list) for one in part])
 
     def _first(self, names: Sequence[str]) -> Json:
         return next((self.values[name] for name in names if self.values.get(name)), None)
@@ -133,7 +123,7 @@ def whole_number_of_time(value: Json) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def tasks_of(spans: Sequence[Span]) -> Iterator[TracedTask]:
+def tasks_of(spans: Sequence[Span]) -> Iterator[task.TracedTask]:
     """A task of each trace, in the order in which the traces are first met."""
     traces: dict[str, list[Span]] = {}
     for span in spans:
@@ -142,7 +132,7 @@ def tasks_of(spans: Sequence[Span]) -> Iterator[TracedTask]:
         yield _task(name, sorted(found, key=lambda one: one.start))
 
 
-def _task(name: str, spans: Sequence[Span]) -> TracedTask:
+def _task(name: str, spans: Sequence[Span]) -> task.TracedTask:
     """The outermost spans with texts say what was asked first and answered last; inner ones only where they do not."""
     asked = [one for one in spans if not one.is_tool and one.asked]
     answered = [one for one in spans if not one.is_tool and one.answered]
@@ -155,16 +145,16 @@ def _task(name: str, spans: Sequence[Span]) -> TracedTask:
     inner = {one.parent for one in spans if _counts(one)}
     counted = [one for one in spans if _counts(one) and one.id not in inner]
     plain = {key: value for key, value in {**roots[0].values, **shown.values}.items() if key not in _TEXTS}
-    facts = facts_of(plain) | {"name": roots[0].name} | ({"model": model} if model else {})
+    facts = task.facts_of(plain) | {"name": roots[0].name} | ({"model": model} if model else {})
     took = roots[0].end - roots[0].start
-    return TracedTask(
+    return task.TracedTask(
         name=name,
         place=shown.place,
         messages=first[0].asked if first else (),
         output=last[0].answered if last else None,
         tool_calls=tuple(calls) or None,
-        input_tokens=total([whole_number(one.values.get("gen_ai.usage.input_tokens")) for one in counted]),
-        output_tokens=total([whole_number(one.values.get("gen_ai.usage.output_tokens")) for one in counted]),
+        input_tokens=task.total([task.whole_number(one.values.get("gen_ai.usage.input_tokens")) for one in counted]),
+        output_tokens=task.total([task.whole_number(one.values.get("gen_ai.usage.output_tokens")) for one in counted]),
         duration_ms=took // 1_000_000 if 0 < took < 10**18 else None,
         facts=facts | ({"tools": "+".join(sorted({one.name for one in calls}))} if calls else {}),
     )
@@ -180,7 +170,7 @@ def _counts(span: Span) -> bool:
 def _calls(spans: Sequence[Span]) -> list[ToolCall]:
     """Spans that ran a tool say it best; without any, the messages of the span that has the most calls."""
     ran = [
-        tool_call(
+        task.tool_call(
             one.values.get("gen_ai.tool.name") or one.name.removeprefix("execute_tool ").strip(),
             one.values.get("gen_ai.tool.call.arguments", one.values.get("input.value")),
             one.values.get("gen_ai.tool.call.result", one.values.get("output.value")),
@@ -219,7 +209,7 @@ def _any(value: Json, depth: int) -> Json:
     if plain is not None:
         return plain
     if "intValue" in value:
-        return whole_number(value["intValue"])
+        return task.whole_number(value["intValue"])
     if "arrayValue" in value:
         return [_any(one, depth + 1) for one in _dicts(_dict(value["arrayValue"]).get("values"))]
     pairs = _dicts(_dict(value.get("kvlistValue")).get("values"))
