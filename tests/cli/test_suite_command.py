@@ -347,7 +347,7 @@ def test_the_shipped_data_loads_or_is_refused_with_a_place(desk: Desk) -> None:
 
 LOSSY = """\
 # yaml-language-server: $schema=https://promptfoo.dev/config-schema.json
-version: 2
+colour: 2
 prompts: ['{{q}}']
 providers: [echo]
 tests: [{vars: {q: hello}, assert: [{type: contains, value: hello, ignoreCase: true}]}]
@@ -379,7 +379,7 @@ def test_a_loss_has_one_exit_code_everywhere(desk: Desk, words: tuple[str, ...])
     for name, text in (("c.yaml", LOSSY), ("w.yaml", LOSSY_RUBRIC), ("a.md", "hello\n")):
         (desk.folder / name).write_text(text)
     refused = desk.run(*words)
-    lost = ("c.yaml:2:1", "`version`", "`ignoreCase`") if "c.yaml" in words else ("w.yaml:3", "`tool_definitions`")
+    lost = ("c.yaml:2:1", "`colour`", "`ignoreCase`") if "c.yaml" in words else ("w.yaml:3", "`tool_definitions`")
     assert refused.code == 2 and all(word in refused.err for word in lost), refused.err
     read = desk.run(*words, "--accept-loss")
     assert read.code in (0, 3), read.err  # the verdict: who improves may stay unconfirmed

@@ -83,6 +83,17 @@ def until(holds: Callable[[], object], seconds: float = 60) -> None:
         time.sleep(0.1)
 
 
+def heard_until(command: subprocess.Popen[str], words: str) -> str:
+    """What it has said on stderr when these words are said."""
+    assert command.stderr is not None
+    said = ""
+    while words not in said:
+        heard = command.stderr.readline()
+        assert heard, said
+        said += heard
+    return said
+
+
 def gated(desk: Desk) -> Path:
     """The target does not answer before this file is there."""
     gate = desk.folder.parent / "gate"
@@ -182,12 +193,7 @@ def test_other_files_judges_and_keys_are_refused(project: Desk, runners: Runners
     assert drained.returncode == 2
     assert f"refused run {run['id']}" in err and "DESK_KEY" in err
     runners.start()
-    assert watching.stderr is not None
-    said = ""
-    while "refuses run" not in said:
-        heard = watching.stderr.readline()
-        assert heard, said
-        said += heard
+    said = heard_until(watching, "refuses run")
     assert "DESK_KEY" in said
     assert project.run("run", "cancel", str(run["id"])).code == 0
     _, err = watching.communicate(timeout=60)
@@ -250,12 +256,12 @@ def test_a_case_that_is_another_one_here_is_refused_when_it_is_taken(
         url.rpartition("/")[2],
     )
     runners.start("--concurrency", "1")
-    until(lambda: "refuses run" in project.run("runners").out)
+    assert "case `c4`" in heard_until(watching, "refuses run")
     (run,) = listed(project)
     assert "case `c4` are not the same here" in project.run("runners").out
     assert project.run("run", "cancel", str(run["id"])).code == 0
-    _, err = watching.communicate(timeout=60)
-    assert watching.returncode == 130 and "case `c4`" in err
+    watching.communicate(timeout=60)
+    assert watching.returncode == 130
     shown = json.loads(project.run("show", str(run["id"]), "--json").out)
     assert {case["id"]: case["status"] for case in shown["cases"]}["c4"] == "skipped"
 

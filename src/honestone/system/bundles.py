@@ -95,15 +95,19 @@ def _kept(path: Path, name: str, keep: Callable[[Mapping[str, bytes]], None]) ->
 def lay_out(bundle: Bundle, read: Callable[[str], bytes | None], folder: Path) -> None:
     """Write the files of a bundle below `folder`, an empty one of this person alone. `read` gives the content of a digest.
 
-    Raises StoreError where content is missing or is not what its digest says.
+    Raises StoreError where content is missing or is not what its digest says; that file is not left there.
     """
     folder.chmod(0o700)
     for one in bundle.files:
         place = folder / one.path
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with place.open("wb") as file:  # not at once: a file may be larger than what should be in memory
-            for digest in one.chunks:
-                file.write(_checked(digest, read, one.path))
+        try:
+            with place.open("wb") as file:  # not at once: a file may be larger than what should be in memory
+                for digest in one.chunks:
+                    file.write(_checked(digest, read, one.path))
+        except StoreError:
+            place.unlink()
+            raise
         place.chmod(0o700 if one.executable else 0o600)
 
 

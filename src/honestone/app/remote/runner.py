@@ -11,6 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Final, overload
 
 from honestone.adapters.machine import ThisMachine
@@ -163,8 +164,9 @@ class Sessions:
     def _workspace(self, order: Plan, store: Store) -> Workspace:
         place = self.folder / order.bundle.digest.removeprefix("sha256:")[:32]
         if not place.exists():
-            place.mkdir(mode=0o700)
-            lay_out(order.bundle, store.blob, place)
+            part = Path(mkdtemp(dir=self.folder))  # a bundle that cannot be laid out is not taken for one that was
+            lay_out(order.bundle, store.blob, part)
+            part.rename(place)
         folder = (place / order.at).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         settings = find_settings(folder)
