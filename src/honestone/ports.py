@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from honestone.core.suite.trace import Trace
     from honestone.core.telemetry import Activity, CallAnswer, TracedScore
 
+# A person's function, given in place of a judge, target or worker.
 Function: TypeAlias = Callable[..., object]
-"""A person's function, given in place of a judge, target or worker."""
 
 
 class NothingToClose:
@@ -235,8 +235,8 @@ class SizedJudge(Judge, Protocol):
         ...
 
 
+# How often a judge is asked again about a reply that cannot be used, where it does not say.
 REASKS: Final = 1
-"""How often a judge is asked again about a reply that cannot be used, where it does not say."""
 
 
 @runtime_checkable
@@ -276,8 +276,8 @@ class Finding:
     score: float | None = None
 
 
+# (key, who is called, call): what the call gave, from the record where it is there, else by making it. Raises CallFailed.
 Once: TypeAlias = "Callable[[str, str, Callable[[], Awaitable[JsonObject]]], Awaitable[JsonObject]]"
-"""(key, who is called, call): what the call gave, from the record where it is there, else by making it. Raises CallFailed."""
 
 
 class Checker(Protocol):
@@ -473,8 +473,8 @@ class RunOrigin:
     person: str = ""
 
 
+# An event; its JSON object only until all who write have events.
 Recordable: TypeAlias = "Event | Mapping[str, Any]"
-"""An event; its JSON object only until all who write have events."""
 
 
 class Store(Protocol):

@@ -47,8 +47,8 @@ from honestone.core.spend import GrantRequest, RunGrants
 
 T = TypeVar("T")
 
+# Seconds that a check gives one call before it says that the adapter hangs.
 PATIENCE = 300.0
-"""Seconds that a check gives one call before it says that the adapter hangs."""
 
 
 # ---------------------------------------------------------------------------------------------------------- scripts
@@ -85,8 +85,8 @@ class _Scripted:
 
 # ---------------------------------------------------------------------------------------------------------- judges
 
+# Answers by (criterion, item), item or criterion; the most exact name counts. One left out is not answered.
 Answers: TypeAlias = Mapping[Any, Any]
-"""Answers by (criterion, item), item or criterion; the most exact name counts. One left out is not answered."""
 
 
 class ScriptedJudge(_Scripted):

@@ -16,8 +16,8 @@ from honestone.core.events import (
     LookTaken,
     event_from_plain,
     event_to_plain,
+    judge_spends,
 )
-from honestone.core.judge_spends import judge_spends
 from honestone.core.spend import Spend
 
 SPENDS = st.builds(

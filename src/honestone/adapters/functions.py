@@ -18,8 +18,8 @@ from honestone.ports import Function
 
 T = TypeVar("T")
 
+# The caller's own event loop, where it runs on: a person's coroutines are awaited there, with the clients that belong to it.
 HOME: Final[ContextVar[asyncio.AbstractEventLoop | None]] = ContextVar("home", default=None)
-"""The caller's own event loop, where it runs on: a person's coroutines are awaited there, with the clients that belong to it."""
 
 
 class Raised(Exception):

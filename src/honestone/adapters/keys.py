@@ -12,6 +12,7 @@ from honestone.core.errors import SettingsError
 from honestone.ports import Settings
 from honestone.system.trust import Trust, host_of, is_allowed
 
+# Variables (by their beginning) that people set for everything, and the one host that each is for.
 _HOMES: Final = {
     "OPENAI_": "api.openai.com:443",
     "ANTHROPIC_": "api.anthropic.com:443",
@@ -20,7 +21,6 @@ _HOMES: Final = {
     "CODEX_": "api.openai.com:443",
     "CLAUDE_": "api.anthropic.com:443",
 }
-"""Variables (by their beginning) that people set for everything, and the one host that each is for."""
 _CLI_KEYS: Final = {
     "codex": ("CODEX_API_KEY", "OPENAI_API_KEY"),
     "claude": ("ANTHROPIC_API_KEY",),

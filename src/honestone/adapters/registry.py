@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 
 CLIS = ("codex", "gemini", "claude")
 PROVIDERS = ("openai", "anthropic", "google", "ollama", "vllm", "compatible")
+# The model that a provider's key alone gives when a panel is chosen without a name.
 DEFAULT_MODELS = {
     "openai": "openai:gpt-5.1",
     "anthropic": "anthropic:claude-sonnet-4-5",
     "google": "google:gemini-2.5-pro",
 }
-"""The model that a provider's key alone gives when a panel is chosen without a name."""
 
 JUDGE_TIMEOUT = 300.0
 WORKER_TIMEOUT = 900.0

@@ -30,11 +30,11 @@ from honestone.ports import CallFailed
 if TYPE_CHECKING:
     import aiohttp
 
+# Far above any reply that a length limit allows, far below what could fill the memory.
 MAX_REPLY_BYTES: Final = 16_000_000
-"""Far above any reply that a length limit allows, far below what could fill the memory."""
 
+# How much of a server's error text is shown.
 MAX_WORDS: Final = 300
-"""How much of a server's error text is shown."""
 
 CONNECT_SECONDS: Final = 10.0
 
@@ -46,10 +46,10 @@ _CREDIT_WORDS: Final = re.compile(
     r"|top[- ]up|\bquota\b",
     re.I,
 )
+# A limit that passes by itself.
 _A_WINDOW: Final = re.compile(
     r"\bper[ -_](?:second|minute|hour|day)|\b[rt]p[md]\b|(?:try|retry)[\w ]{0,20} in [\d.]+ ?m?s", re.I
 )
-"""A limit that passes by itself."""
 
 _OVERFLOW: Final = re.compile(
     r"context[_ ](?:length|window|size|limit)|maximum context|(?:prompt|input|request) (?:is )?too (?:long|large)|too many (?:input )?tokens"
@@ -59,8 +59,8 @@ _OVERFLOW: Final = re.compile(
 _FILTERED: Final = re.compile(r"content[_ ]?(?:filter|management policy)|responsible_?ai_?policy", re.I)
 SHOW_PARTS: Final = "show it parts with --pack head or --pack outline, or leave files out"
 OTHER_ACCOUNT: Final = "add credit to that account, or name another judge (--judge NAME)"
+# A key at least this long cannot be an ordinary word, so it is taken out of replies as well as errors.
 _LONG_KEY: Final = 12
-"""A key at least this long cannot be an ordinary word, so it is taken out of replies as well as errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,8 +329,8 @@ def read_answer(
     return value
 
 
+# The key under which a streamed answer has its events: JSON objects in the order in which they came.
 EVENTS: Final = "honestone.events"
-"""The key under which a streamed answer has its events: JSON objects in the order in which they came."""
 
 
 def events_of(answer: Answer) -> list[dict[str, Any]]:

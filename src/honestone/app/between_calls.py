@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Sets that may wait idle; of more calls at the same time the rest close theirs.
 MOST: Final = 8
-"""Sets that may wait idle; of more calls at the same time the rest close theirs."""
 
 
 class Kept:
@@ -95,8 +95,8 @@ class Kept:
             self.runner.close()
 
 
+# What the work under way may use and leave open; None where everything is closed at its end.
 KEPT: Final[ContextVar[Kept | None]] = ContextVar("kept", default=None)
-"""What the work under way may use and leave open; None where everything is closed at its end."""
 
 _idle: list[Kept] = []
 

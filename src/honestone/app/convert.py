@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from honestone.core.rubric import Rubric
     from honestone.core.suite.case import Suite
 
+# `agentv` is the dialect that its published package reads (4.42).
 SUITE_FORMATS: Final = (
     "honestone",
     "agentv",
@@ -27,7 +28,6 @@ SUITE_FORMATS: Final = (
     "task-suite",
     "healthbench",
 )
-"""`agentv` is the dialect that its published package reads (4.42)."""
 RUBRIC_FORMATS: Final = ("honestone", "autorubric")
 
 

@@ -41,10 +41,10 @@ from honestone.system.files import Loaded, printable
 from honestone.system.judging_files import JudgingFiles, files_named, names_commands
 
 _FEW = 500
+# Artifacts read to be checked are judged as they were read, as far as they may stay in memory; others are read again.
 _KEPT_BYTES = 2_000_000
-"""Artifacts read to be checked are judged as they were read, as far as they may stay in memory; others are read again."""
+# The name of an artifact that is not a file. One of several has its number, from 1, behind it.
 _TEXT = "text"
-"""The name of an artifact that is not a file. One of several has its number, from 1, behind it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from honestone.app.readiness import FAMILIES
 from honestone.core.rubric import Rubric
 from honestone.engine.panel import Seat
 
+# As the only --holdout: every judge steers.
 NOBODY: Final = "none"
-"""As the only --holdout: every judge steers."""
 
 Seats: TypeAlias = tuple[Seat, ...]
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 PROMPT = "honestone.judge-prompt/1"
 SUBMISSION = "honestone.submission/1"
+# Whose prompt it is when no judge is named: the prompt does not depend on it.
 _ANYONE = "anybody"
-"""Whose prompt it is when no judge is named: the prompt does not depend on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

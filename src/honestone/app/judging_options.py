@@ -41,12 +41,12 @@ EFFORTS: Final = {
     "standard": Effort(3, 1, 5, 16, 30),
     "thorough": Effort(3, 2, 8, 24, 60),
 }
+# In minutes: the time limit of a run that no one limited.
 A_DAY: Final = 24 * 60
-"""In minutes: the time limit of a run that no one limited."""
+# Texts whose judges are waited for together where their calls go in batches.
 BATCH_AT_ONCE: Final = 2_000
-"""Texts whose judges are waited for together where their calls go in batches."""
+# In minutes: how long a batch is waited for that may take a day.
 _A_BATCH: Final = A_DAY + 120
-"""In minutes: how long a batch is waited for that may take a day."""
 
 
 _CHOICES: Final[dict[str, tuple[str | None, ...]]] = {

@@ -341,8 +341,8 @@ async def beside_a_loop(work: Callable[[], T]) -> T:
 
 
 MINUTES = 240
+# What is written to the person's file: the best version, or only one that passed.
 DELIVER = ("best", "passed")
-"""What is written to the person's file: the best version, or only one that passed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

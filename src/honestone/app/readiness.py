@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from honestone.formats.settings import Settings
 
 APIS: Final = ("openai", "anthropic", "google", "ollama")
+# What needs no program, key or login.
 ALWAYS: Final = {"judges": always_there(JUDGES), "workers": always_there(WORKERS), "targets": always_there(TARGETS)}
-"""What needs no program, key or login."""
+# The entry-point groups, each after `honestone.`.
 ADDED: Final = ("judges", "workers", "targets", "formats", "checks", "reports", "stores")
-"""The entry-point groups, each after `honestone.`."""
 FAMILIES: Final = {"codex": "openai", "claude": "anthropic", "gemini": "google"}
 
 

@@ -15,8 +15,8 @@ from honestone.core.errors import UsageError
 from honestone.core.store_address import POSTGRESQL, store_address
 from honestone.ports import PortableStore, StoreState
 
+# In the order of a copy: a run that is listed is whole.
 TABLES: Final = ("blobs", "replies", "cases", "events", "runs")
-"""In the order of a copy: a run that is listed is whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

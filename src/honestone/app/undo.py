@@ -17,8 +17,8 @@ from honestone.ports import RunInfo, Store
 from honestone.system.drawing import clean, count
 from honestone.system.files import deliver
 
+# Runs of a file that a hint names.
 _MOST: Final = 6
-"""Runs of a file that a hint names."""
 
 
 def undo(workspace: Workspace, name: str) -> str:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from honestone.adapters.stores.place import StorePlace
     from honestone.ports import Store
 
+# Who is asked where a judge or worker is called `human`.
 Person: TypeAlias = "TerminalPerson | BrowserPerson"
-"""Who is asked where a judge or worker is called `human`."""
 
 STORE = ".honestone"
 _WRITTEN: Final = ("*", "*/*", "step/*/*", "step/*/*/*")

@@ -17,8 +17,8 @@ from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.json_value import visible
 
 SHELLS = ("bash", "zsh", "fish")
+# What a shell takes for one word, without quotes.
 _WHOLE: Final = re.compile(r"[\w.@%+/:#=-]+")
-"""What a shell takes for one word, without quotes."""
 
 
 @click.command("completion", short_help="Print the shell completion script.")
@@ -62,6 +62,7 @@ def _cases(ctx: click.Context) -> Offers:
 _RUNS: Final = Offered(lambda ctx: offered_runs(here()), or_file=False)
 _RUNS_OR_FILES: Final = Offered(lambda ctx: offered_runs(here()), or_file=True)
 _JUDGES: Final = Offered(lambda ctx: offered_names(here(), "judges"), or_file=False)
+# By option, or by the name of an argument, in every command.
 _OFFERED: Final = {
     "run": _RUNS,
     "runs": _RUNS,
@@ -76,7 +77,6 @@ _OFFERED: Final = {
     "--target": Offered(lambda ctx: offered_names(here(), "targets"), or_file=False),
     "--template": Offered(lambda ctx: offered_templates(here()), or_file=False),
 }
-"""By option, or by the name of an argument, in every command."""
 
 
 def offer_names(command: click.Command) -> None:

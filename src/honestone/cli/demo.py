@@ -35,8 +35,8 @@ _INTERRUPTED = 130
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
+# What is judged in each folder of `examples/`; `report/pages/demo.txt.j2` says what a stranger should know of it.
 EXAMPLES: Mapping[str, str] = {"readme": "project/README.md", "package": "project", "skill": "csv-summary"}
-"""What is judged in each folder of `examples/`; `report/pages/demo.txt.j2` says what a stranger should know of it."""
 
 
 @click.command("demo", short_help="A whole run, offline, on real files.")

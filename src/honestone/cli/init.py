@@ -19,8 +19,8 @@ from honestone.templates import starter_text
 RUBRIC, SETTINGS, DRAFT = "rubric.yaml", "honestone.toml", "README.md"
 
 _MARKDOWN = (".md", ".markdown")
+# Documents that are meant when there are several.
 _FIRST = ("readme.md", "readme.markdown", "skill.md")
-"""Documents that are meant when there are several."""
 
 
 @dataclass(slots=True)

@@ -13,8 +13,8 @@ import click
 
 from honestone.core.errors import FileError, UsageError
 
+# Bytes of one JSON line. A longer one is reported and skipped, so that memory stays bounded.
 LONGEST_LINE = 50_000_000
-"""Bytes of one JSON line. A longer one is reported and skipped, so that memory stays bounded."""
 
 Reader = Callable[[str], dict[str, object]]
 

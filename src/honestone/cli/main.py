@@ -48,6 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "step": ("honestone.cli.step:step", "A host agent as the worker, one action at a time."),
     "mcp": ("honestone.cli.mcp:mcp", "A server for coding agents (MCP, on stdin and stdout)."),
 }
+# What `--help` writes above the first command of each group.
 TITLES = {
     "demo": "Begin",
     "eval": "Measure and improve",
@@ -56,7 +57,6 @@ TITLES = {
     "noise": "How far judges can be trusted",
     "agent": "Coding agents",
 }
-"""What `--help` writes above the first command of each group."""
 
 EPILOG = """\b
 Exit codes

@@ -35,8 +35,8 @@ class Quorum(click.ParamType[int | str]):
         return int(value) if str(value).isdecimal() else value  # JudgingOptions refuses what is not a quorum
 
 
+# Where the context of a command keeps what --store names.
 STORE_NAMED: Final = "honestone.store"
-"""Where the context of a command keeps what --store names."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -66,6 +66,7 @@ def _keep_store(ctx: click.Context, param: click.Parameter, value: str | None) -
         ctx.meta[STORE_NAMED] = value
 
 
+# For every command that opens a store; `terminal.here` takes it from the context.
 store_option = click.option(
     "--store",
     metavar="URL|DIR",
@@ -73,7 +74,6 @@ store_option = click.option(
     callback=_keep_store,
     help="Where runs are kept: postgresql://HOST/DATABASE, or a folder. [HONESTONE_STORE, else .honestone]",
 )
-"""For every command that opens a store; `terminal.here` takes it from the context."""
 
 
 def named_store() -> str | None:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from honestone.core.queue import SeenRunner
 
+# Cases in hand that are named of each run; of more, only how many.
 NAMED: Final = 8
-"""Cases in hand that are named of each run; of more, only how many."""
 
 
 @click.command("runner", short_help="Work on the cases of `eval SUITE --remote`.")

@@ -33,8 +33,8 @@ _session_option = click.option(
     callback=lambda ctx, param, value: value or None,
     help=f"The agent's session that owns the run. [{', '.join(SESSION_VARIABLES)}]",
 )
+# JSON is printed in any case.
 _json_option = click.option("--json", is_flag=True, hidden=True, expose_value=False)
-"""JSON is printed in any case."""
 _compact_option = click.option(
     "--compact",
     is_flag=True,

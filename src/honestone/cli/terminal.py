@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 _DRAWN_LIMIT = 4096
 _DETAILS = 3
+# From this many artifacts on, text is a line each as they are judged, and the details of the first that fail.
 MANY = 30
-"""From this many artifacts on, text is a line each as they are judged, and the details of the first that fail."""
 
 FORMATS = ("text", "markdown", "json", "junit")
 
@@ -413,8 +413,8 @@ def _elapsed(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+# Who is asked where a judge or worker is called `human`.
 PERSON: Final[ContextVar[Callable[[Path], Person]]] = ContextVar("person", default=terminal_person)
-"""Who is asked where a judge or worker is called `human`."""
 
 
 def here() -> Workspace:

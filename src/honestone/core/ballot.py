@@ -14,15 +14,15 @@ from honestone.core.json_value import Json, JsonObject, built, without_empty
 from honestone.core.rubric import Item, Key, Rubric
 
 NOT_APPLICABLE: Final = "n/a"
+# True or False to a yes/no item, a number on its own scale to an anchored one, "n/a" where an item allows it.
 Answer: TypeAlias = bool | int | float | Literal["n/a"]
-"""True or False to a yes/no item, a number on its own scale to an anchored one, "n/a" where an item allows it."""
 
+# The voter name of code. Judges are asked only what no check answers.
 CHECK: Final = "check"
-"""The voter name of code. Judges are asked only what no check answers."""
 
 
+# What answers: `self` is the worker's own model, `agent` a host agent that hands its reply in, `mock` looks at nothing.
 JudgeKind: TypeAlias = Literal["model", "program", "person", "agent", "recorded", "self", "mock", "absent"]
-"""What answers: `self` is the worker's own model, `agent` a host agent that hands its reply in, `mock` looks at nothing."""
 
 
 class JudgeState(StrEnum):
@@ -78,8 +78,8 @@ class Ballot:
         return self.draw_of or self.judge
 
 
+# How a judge answered the control item, whose right answer is known. `yes`: wrong, so the artifact steers it.
 Control: TypeAlias = Literal["answered", "missed", "yes"]
-"""How a judge answered the control item, whose right answer is known. `yes`: wrong, so the artifact steers it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

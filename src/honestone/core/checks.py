@@ -33,14 +33,14 @@ from honestone.core.rubric import Check, Item
 from honestone.core.suite.trace_checks import count_problems
 from honestone.core.tables import table_text
 
+# Whether a text meets a check, and what was missing or found when it does not.
 Answer: TypeAlias = tuple[bool, str | None]
-"""Whether a text meets a check, and what was missing or found when it does not."""
 
+# An answer, or None and why there is none.
 Told: TypeAlias = tuple[bool | None, str | None]
-"""An answer, or None and why there is none."""
 
+# What a target produced is judged as a file of this name.
 OUTPUT_NAME: Final = "output.txt"
-"""What a target produced is judged as a file of this name."""
 
 
 # ------------------------------------------------------------------------------------------------ reading a check
@@ -127,8 +127,8 @@ def _help(check: Check, kind: Kind) -> str:
     return f"for example: {kind.example}"
 
 
+# (message, hint) of what the schema of a value cannot say.
 Problems: TypeAlias = Iterable[tuple[str, str | None]]
-"""(message, hint) of what the schema of a value cannot say."""
 
 
 def _command_problems(name: str, value: str | Sequence[str]) -> Problems:
@@ -280,8 +280,8 @@ class TextCheck:
         return self.evaluate(text)
 
 
+# Says what is wrong with a text, None when nothing is.
 _Look: TypeAlias = Callable[[str], str | None]
-"""Says what is wrong with a text, None when nothing is."""
 
 _MET: Final[Answer] = (True, None)
 
@@ -508,8 +508,8 @@ _LOOKS: Final[Mapping[str, Callable[..., tuple[_Look, _Look]]]] = {
 _FLAGS: Final = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
 _REPEAT: Final = re.compile(r"(?<!\\)(?:\\\\)*[*+{]")
 _REPEATED_GROUP: Final = re.compile(r"\)\s*[*+{]")
+# What a pattern may try unguarded: some tenths of a second.
 _AFFORDABLE_STEPS: Final = 10_000_000
-"""What a pattern may try unguarded: some tenths of a second."""
 
 
 def compile_regex(value: object) -> re.Pattern[str]:

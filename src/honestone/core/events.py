@@ -13,7 +13,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias
 
-from honestone.core.ballot import Ballot, ballot_from_plain, ballot_to_plain, checked_ballot
+from honestone.core.ballot import CHECK, Ballot, ballot_from_plain, ballot_to_plain, checked_ballot
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.labels import PersonLabel
 from honestone.core.loop.proposal import ProposalOutcome
@@ -28,8 +28,8 @@ Limit: TypeAlias = int | float | None
 
 # ---------------------------------------------------------------------------------------------------- the id of a run
 
+# Those of a ULID: Crockford's base 32.
 _LETTERS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Those of a ULID: Crockford's base 32."""
 _TIME_LETTERS: Final = 10
 
 
@@ -635,6 +635,7 @@ class OtherEvent(Event):
     facts: JsonObject
 
 
+# The events that say what something cost.
 Spending: TypeAlias = (
     ArtifactJudged
     | LookTaken
@@ -649,12 +650,60 @@ Spending: TypeAlias = (
     | StageDone
     | LimitReached
 )
-"""The events that say what something cost."""
 
 
 def total_spend(log: Iterable[Event]) -> Spend:
     """What the events of a run say was spent."""
     return Spend.of(event.spend for event in log if isinstance(event, Spending))
+
+
+def judge_spends(log: Iterable[Event]) -> dict[str, Spend] | None:
+    """What was spent on each judge, by its id, targets and workers left out. None where the record does not tell several judges
+    apart: that of an older version, and that of splits of a suite, which are runs of their own."""
+    spends = JudgeSpends()
+    for event in log:
+        if not spends.add(event):
+            return None
+    return spends.found
+
+
+class JudgeSpends:
+    """What `judge_spends` finds, event by event. `found` is None from the first event on that does not tell judges apart."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Spend] | None = {}
+
+    def add(self, event: Event) -> bool:
+        """Whether all that was spent so far is known by judge."""
+        parts = _parts(event) if self.found is not None else None
+        if self.found is None or parts is None:
+            self.found = None
+            return False
+        for judge, spend in parts.items():
+            self.found.setdefault(judge, Spend()).join(spend)
+        return True
+
+
+def _parts(event: Event) -> Mapping[str, Spend] | None:
+    match event:
+        case BallotCast(of_run=str()):
+            return None
+        case BallotCast() | ProbeAnswered():
+            return {event.ballot.judge: event.spend} if event.ballot.judge != CHECK else {}
+        case ArtifactJudged() | AttemptJudged() | LookTaken() if event.by_judge:
+            return event.by_judge
+        case ArtifactJudged() | AttemptJudged() | LookTaken():
+            judges = [one.judge for one in event.ballots if one.judge != CHECK]
+            if len(judges) > 1:
+                return None
+            return {judge: _of_judge(event.spend) for judge in judges}
+        case _:
+            return {}
+
+
+def _of_judge(spend: Spend) -> Spend:
+    """Without the call of the target, which has no cost of its own here."""
+    return spend.without(Spend(target_calls=spend.target_calls))
 
 
 # ---------------------------------------------------------------------------------------------------------- the codec
@@ -675,6 +724,7 @@ _SPENDS: Final = _Form(
     lambda plain: {name: spend_from_plain(spend) for name, spend in plain.items()},
 )
 _KEYS: Final = _Form(lambda keys: [list(key) for key in keys], lambda rows: tuple((c, i) for c, i in rows))
+# By the name of the field, which means the same in every event. Other fields are plain JSON values.
 _FORMS: Final[Mapping[str, _Form]] = {
     "artifact": _Form(lambda one: _given(one), lambda plain: StartedArtifact(**plain)),
     "artifacts": _Form(lambda rows: [list(row) for row in rows], lambda rows: [CheckedArtifact(*row) for row in rows]),
@@ -726,7 +776,6 @@ _FORMS: Final[Mapping[str, _Form]] = {
     "unfound": _KEYS,
     "trace": _Form(Trace.to_plain, Trace.from_plain),
 }
-"""By the name of the field, which means the same in every event. Other fields are plain JSON values."""
 
 
 def _given(one: StartedArtifact | StartedSuite) -> dict[str, Json]:

@@ -20,8 +20,8 @@ from honestone.core.suite.trace_checks import same
 
 Date = tuple[int, int, int]
 
+# What is read as a date where nothing else is said: only what can be read in one way.
 DATE_FORMATS: Final = ("YYYY-MM-DD", "YYYY/MM/DD", "DD-MMM-YYYY", "D MMMM YYYY", "MMMM D, YYYY", "MMM D, YYYY")
-"""What is read as a date where nothing else is said: only what can be read in one way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

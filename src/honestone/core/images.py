@@ -11,8 +11,8 @@ from honestone.core.artifact import Version
 
 MOST_IMAGES: Final = 20
 LARGEST_IMAGE: Final = 3_500_000
+# What every one of the model APIs takes in one request, once it is written in base 64.
 MOST_BYTES: Final = 14_000_000
-"""What every one of the model APIs takes in one request, once it is written in base 64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,17 +11,17 @@ from honestone.core.ballot import NOT_APPLICABLE, Answer, answer_problem
 from honestone.core.rubric import Criterion, Item, Key, Rubric
 from honestone.core.scorecard import is_na, share
 
+# The rater of labels that do not name one.
 SOMEBODY: Final = "person"
-"""The rater of labels that do not name one."""
 
+# The columns of a table of labels that are not about a criterion.
 COLUMNS: Final = ("artifact", "rater")
-"""The columns of a table of labels that are not about a criterion."""
 _WORDS: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("yes", "y", "true"), True),
     **dict.fromkeys(("no", "n", "false"), False),
 }
+# Numbers that mean the same: a share, or points.
 _YES_OR_NO: Final[Mapping[float, bool]] = {0: False, 1: True, 100: True}
-"""Numbers that mean the same: a share, or points."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

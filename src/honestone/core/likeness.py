@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+# BLEU and GLEU compare runs of one to so many words.
 LONGEST_N: Final = 4
-"""BLEU and GLEU compare runs of one to so many words."""
 
+# Comparisons of characters that one edit distance may take: some seconds.
 MOST_STEPS: Final = 30_000_000
-"""Comparisons of characters that one edit distance may take: some seconds."""
 
+# In place of a precision of 0, which has no logarithm.
 _SMOOTHED: Final = 1e-7
-"""In place of a precision of 0, which has no logarithm."""
 
 _TOKEN: Final = re.compile(r"n['’]t\b|['’]\w+|\w+?(?=n['’]t\b)|\w+(?:[-.,]\w+)*|[^\w\s]")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+# Seconds after which a record is kept again although nothing has changed.
 BEAT: Final = 1.0
-"""Seconds after which a record is kept again although nothing has changed."""
+# Seconds without a record after which nothing works on a run any more.
 SILENCE: Final = 3.0
-"""Seconds without a record after which nothing works on a run any more."""
 
 JudgeNow: TypeAlias = Literal["asked", "answered", "failed"]
 RunNow: TypeAlias = Literal["running", "interrupted", "finished"]

@@ -16,8 +16,8 @@ from honestone.core.artifact import Entry, Version
 from honestone.core.tables import table_text
 
 CHARACTERS_PER_TOKEN: Final = 4
+# What a judge is sent at most, where settings say nothing else. An estimate.
 MAX_INPUT_TOKENS: Final = 150_000
-"""What a judge is sent at most, where settings say nothing else. An estimate."""
 
 
 class Pack(StrEnum):
@@ -200,8 +200,8 @@ def _head(lines: Sequence[str], characters: int) -> list[str]:
     return kept
 
 
+# A line that says what follows it, in the usual kinds of text and code.
 _HEADING: Final = re.compile(tomllib.loads(table_text("packing"))["heading"], re.VERBOSE)
-"""A line that says what follows it, in the usual kinds of text and code."""
 
 
 def _outlined(files: Mapping[str, list[str]], characters: int) -> dict[str, list[str]]:
@@ -221,5 +221,5 @@ def room_for_text(budget: Budget, prompt: str, versions: Sequence[Version]) -> i
 
 
 _SENTENCE: Final = 250
+# What it takes to say that a text, and each file of it, is shown in part.
 _LABEL: Final = 50
-"""What it takes to say that a text, and each file of it, is shown in part."""

@@ -21,18 +21,18 @@ from honestone.core.rubric import Anchors, Criterion, Item, Rubric, as_written
 from honestone.core.scorecard import Rule
 from honestone.core.scorecard import combine as combine_votes
 
+# What a judge says of one criterion: it knows only the places of the two.
 Choice: TypeAlias = Literal["first", "second", "tie"]
-"""What a judge says of one criterion: it knows only the places of the two."""
 
 Winner: TypeAlias = Literal["a", "b", "tie"]
 Order: TypeAlias = Literal["a_first", "b_first"]
 ORDERS: Final[tuple[Order, Order]] = ("a_first", "b_first")
 
+# Said of a judge that did not answer the control item with a tie.
 STEERED: Final = (
     "tampered: it preferred one text where neither can be better: an artifact steers it, or it goes by the place; "
     "try `audit`"
 )
-"""Said of a judge that did not answer the control item with a tie."""
 
 HALF: Final = Fraction(1, 2)
 SHARE: Final[Mapping[Winner, Fraction]] = {"a": ZERO, "tie": HALF, "b": ONE}

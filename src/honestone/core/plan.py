@@ -14,8 +14,8 @@ from honestone.core.json_value import Json, JsonObject
 from honestone.core.needs import MachineNeeds
 
 FORMAT: Final = 2
+# Bytes of a file that are kept in one piece.
 CHUNK: Final = 8_000_000
-"""Bytes of a file that are kept in one piece."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+# A runner that missed so many heartbeats is dead.
 MISSED: Final = 3
-"""A runner that missed so many heartbeats is dead."""
+# How often a case is begun that ends in an error of honestone.
 TRIES: Final = 3
-"""How often a case is begun that ends in an error of honestone."""
+# How often a case is begun whose runners die.
 LOST: Final = 10
-"""How often a case is begun whose runners die."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,13 +13,13 @@ from honestone.core.labels import LabelTarget
 from honestone.core.rubric import Key
 from honestone.core.statistics.calibration import Interval, alpha_of_units
 
+# The rater who settles what the others differ about.
 SETTLED: Final = "settled"
-"""The rater who settles what the others differ about."""
 
+# What one label is about: a text by its name, and an item.
 Place: TypeAlias = tuple[str, Key]
-"""What one label is about: a text by its name, and an item."""
+# What one rater answered; None is a skip.
 Said: TypeAlias = Mapping[Place, Answer | None]
-"""What one rater answered; None is a skip."""
 
 
 def _lot(*words: str) -> bytes:

@@ -8,8 +8,8 @@ from typing import Final
 
 from honestone.core.json_value import Json
 
+# Seconds' worth of a rate that may be asked at once.
 BURST: Final = 1.0
-"""Seconds' worth of a rate that may be asked at once."""
 _CHARACTERS_A_TOKEN: Final = 4
 
 

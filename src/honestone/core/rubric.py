@@ -19,8 +19,8 @@ from honestone.core.json_value import Json, JsonObject, built, without_empty
 from honestone.core.numbers import ONE, ZERO, exact
 
 T = TypeVar("T")
+# Names one item of a rubric: (criterion id, item id).
 Key: TypeAlias = tuple[str, str]
-"""Names one item of a rubric: (criterion id, item id)."""
 
 DEFAULT_THRESHOLD = Fraction(70, 100)
 DEFAULT_FLOOR = Fraction(60, 100)

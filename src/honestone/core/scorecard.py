@@ -21,8 +21,8 @@ from honestone.core.ballot import CHECK, Answer, Ballot, JudgeState, Mark
 from honestone.core.numbers import ONE, ZERO, exact, show_bar, show_points
 from honestone.core.rubric import Criterion, Item, Key, Rubric
 
+# Two judges further apart than this on one criterion are flagged.
 DISAGREEMENT = Fraction(20, 100)
-"""Two judges further apart than this on one criterion are flagged."""
 
 _CACHE_LIMIT = 4_096
 _CARD_LIMIT = 256

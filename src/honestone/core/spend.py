@@ -73,10 +73,10 @@ def spend_from_plain(plain: Mapping[str, int | float] | None) -> Spend:
 
 
 AT_A_TIME: Final = 8
+# Calls that are taken together from the grants of a run: a sixteenth of those that are left, at most eight.
 _SHARE: Final = 16
-"""Calls that are taken together from the grants of a run: a sixteenth of those that are left, at most eight."""
+# US dollars; sums of prices are not exact.
 _EXACT: Final = 1e-9
-"""US dollars; sums of prices are not exact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

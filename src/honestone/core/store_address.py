@@ -10,10 +10,10 @@ from urllib.parse import unquote
 from honestone.core.errors import StoreError
 
 POSTGRESQL: Final = "postgresql"
+# Seconds that a command under way waits for a store that does not answer.
 PATIENCE: Final = 600.0
-"""Seconds that a command under way waits for a store that does not answer."""
+# Seconds between two signs of life of a runner.
 HEARTBEAT: Final = 10.0
-"""Seconds between two signs of life of a runner."""
 SHORTEST_HEARTBEAT: Final = 0.5
 _HINT: Final = (
     "a shared store is named postgresql://USER@HOST:PORT/DATABASE; the password comes from PGPASSWORD or ~/.pgpass"

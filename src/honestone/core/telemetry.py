@@ -82,8 +82,8 @@ class CalledThing:
     port: int | None = None
 
 
+# Whose models an agent CLI asks.
 _MAKERS: Final = {"claude": "anthropic", "codex": "openai", "gemini": "google"}
-"""Whose models an agent CLI asks."""
 
 _PORTS: Final = {"http": 80, "https": 443}
 

@@ -33,8 +33,8 @@ from honestone.ports import Checker, Observer, Output, SizedJudge, Store, Target
 from honestone.system.files import Loaded, load_artifact, load_file, printable
 from honestone.system.telemetry import is_traced, part_under_way
 
+# Artifacts read, looked up and recorded together. Nothing is paid for here, so a kill may cost a chunk.
 CHUNK = 200
-"""Artifacts read, looked up and recorded together. Nothing is paid for here, so a kill may cost a chunk."""
 
 _REMEMBERED = 4096
 
@@ -375,14 +375,14 @@ def packing_notes(packed: Mapping[str, JsonObject]) -> list[str]:
 
 _NOTHING = Spend()
 
+# A judgement, and the content it speaks of, to be kept with it.
 _Found: TypeAlias = tuple[JudgedArtifact, Mapping[str, bytes]]
-"""A judgement, and the content it speaks of, to be kept with it."""
 
+# Fewer results than this wait so many seconds for more to be recorded with them; what was paid for is on record already.
 _TOGETHER, _MOMENT = 64, 0.05
-"""Fewer results than this wait so many seconds for more to be recorded with them; what was paid for is on record already."""
 
+# How far the quick may be ahead of the slowest, in times of what is under way at once.
 _LEAD = 4
-"""How far the quick may be ahead of the slowest, in times of what is under way at once."""
 
 
 class _InOrder:

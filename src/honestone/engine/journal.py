@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from honestone.core.spend import GrantRequest, Meter, Usage
     from honestone.ports import Journal, Store
 
+# Places that are tried before waiting a little.
 _LOOKED_AT: Final = 32
-"""Places that are tried before waiting a little."""
 _FIRST_PAUSE: Final = 0.02
+# Seconds between two looks at a request that another process is asking.
 _LONGEST_PAUSE: Final = 0.5
-"""Seconds between two looks at a request that another process is asking."""
 
 
 @asynccontextmanager
@@ -39,8 +39,8 @@ async def claimed(journal: Journal, key: str) -> AsyncIterator[None]:
         await journal.give_back_reply(key)
 
 
+# How many calls wait for the rates of an account now, by its name, for whoever shows that; None: no one does.
 RATE_WAITS: Final[ContextVar[Counter[str] | None]] = ContextVar("rate_waits", default=None)
-"""How many calls wait for the rates of an account now, by its name, for whoever shows that; None: no one does."""
 
 
 @contextmanager

@@ -132,5 +132,5 @@ def _judge(id: str, one: _Judge) -> LiveJudge:
     return LiveJudge(id=id, state=state, asked=one.asked, answered=one.answered, failed=one.failed)
 
 
+# The run that is under way here; None where it cannot be looked at.
 HERE: Final[ContextVar[Live | None]] = ContextVar("here", default=None)
-"""The run that is under way here; None where it cannot be looked at."""

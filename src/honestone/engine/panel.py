@@ -599,9 +599,9 @@ T = TypeVar("T")
 
 FIRST_WAIT: Final = 0.5
 LONGEST_WAIT: Final = 30.0
+# A wait that the server asked for is lengthened by up to this share (a second at most), so that calls that were
+# turned away together do not come back together.
 SPREAD: Final = 0.1
-"""A wait that the server asked for is lengthened by up to this share (a second at most), so that calls that were
-turned away together do not come back together."""
 
 
 def next_wait(

@@ -22,12 +22,12 @@ from honestone.engine.journal import RATE_WAITS
 from honestone.ports import Queue
 
 T = TypeVar("T")
+# Seconds between two looks at a queue in which nothing waited.
 POLL: Final = 0.5
-"""Seconds between two looks at a queue in which nothing waited."""
+# Seconds that a case which is over waits for others, so that one transaction gives them all back and takes the next.
 TOGETHER: Final = 0.05
-"""Seconds that a case which is over waits for others, so that one transaction gives them all back and takes the next."""
+# Seconds from one heartbeat to the next that only says what has changed.
 CHANGES: Final = 1.0
-"""Seconds from one heartbeat to the next that only says what has changed."""
 
 
 class RunRefused(Exception):

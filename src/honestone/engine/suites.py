@@ -15,8 +15,8 @@ from honestone.core.suite.record import CaseRecord, SuiteRecord
 from honestone.engine.cases import CaseWork
 from honestone.engine.live import Live
 
+# The result of a run that a person ended: it is not resumed.
 CANCELLED: Final = "interrupted"
-"""The result of a run that a person ended: it is not resumed."""
 _LOOK_SECONDS: Final = 2.0
 
 
@@ -54,8 +54,10 @@ class SuiteRun:
             if case.is_complete or (case.case.skip is not None and case.passed_by is not None):
                 self._end(case)
         self._left = sum(one.case.attempts - len(one.attempts) for one in cases if one.case.skip is None)
-        waits_for = {case.case.id: case.case.depends_on for case in cases}
-        ordered = [self.record.cases[id] for id in in_order(waits_for, waits_for)]
+        ordered = list(cases)
+        if any(case.case.depends_on for case in cases):
+            waits_for = {case.case.id: case.case.depends_on for case in cases}
+            ordered = [self.record.cases[id] for id in in_order(waits_for, waits_for)]
         waiting = iter([one for case in ordered for one in _runs_of(case)])
         with self._live.here():
             self._report()

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 ReadRubric: TypeAlias = Callable[[Path], RubricSource | ForeignRubric]
 
+# Calls a function of a file once for each list of arguments: what each call returned. Raises UsageError, without a place.
 RunCode: TypeAlias = "Callable[[Script, Sequence[Sequence[Json]]], Sequence[Json]]"
-"""Calls a function of a file once for each list of arguments: what each call returned. Raises UsageError, without a place."""
 
+# Bytes of a file of JSON lines.
 MOST_LINES: Final = 200_000_000
-"""Bytes of a file of JSON lines."""
 
 
 @dataclass(kw_only=True)

@@ -11,11 +11,11 @@ import msgspec
 
 from honestone.core.tables import table_text
 
+# The `rubric:` version that this program reads and writes.
 VERSION: Final = 1
-"""The `rubric:` version that this program reads and writes."""
 
+# The name of a kind of value: a key of `TAKES`.
 Takes: TypeAlias = str
-"""The name of a kind of value: a key of `TAKES`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,23 +10,23 @@ from typing import Final, TypeAlias
 from honestone.core.checks import KINDS
 from honestone.formats.nodes import MapKey, Node, scalar
 
+# Characters that one text may grow to.
 MAX_FILLED: Final = 2_000_000
-"""Characters that one text may grow to."""
 
+# The keys of a case whose texts are filled in.
 FILLED: Final = ("input", "reference", "rubric", "checks")
-"""The keys of a case whose texts are filled in."""
 
 Words: TypeAlias = Mapping[str, str]
 Path: TypeAlias = tuple[MapKey, ...]
+# Notes what cannot be filled in: message, path of the text, hint.
 Refuse: TypeAlias = Callable[[str, Path, str], None]
-"""Notes what cannot be filled in: message, path of the text, hint."""
 
 _HOLE: Final = re.compile(r"\{\{([^{}]*)\}\}|\{\{|\{%[^%]{0,40}")
 _NAME: Final = re.compile(r"[^\W\d][\w-]*")
+# Keys below which there are keys of our formats again; below all others there is only what the person wrote.
 _WITHIN: Final = frozenset("input content reference rubric criteria items checks check".split())
-"""Keys below which there are keys of our formats again; below all others there is only what the person wrote."""
+# A row of a table names nothing that is read or run.
 _NEVER: Final = frozenset("id fix file files command pytest grader python json-schema beside".split())
-"""A row of a table names nothing that is read or run."""
 
 
 def words_of(case: Node) -> Words:

@@ -17,11 +17,11 @@ Scalar: TypeAlias = str | int | float | bool | None
 MapKey: TypeAlias = str | int | float
 
 MAX_BYTES: Final = 10_000_000
+# JSON is read about 12 times as fast as YAML.
 MAX_JSON_BYTES: Final = 100_000_000
-"""JSON is read about 12 times as fast as YAML."""
 MAX_DEPTH: Final = 100
+# How many values aliases may stand for, all together: a small file can otherwise mean billions.
 MAX_EXPANDED: Final = 200_000
-"""How many values aliases may stand for, all together: a small file can otherwise mean billions."""
 
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
@@ -132,8 +132,8 @@ def moved(root: Node, file: str, lines: int = 0) -> Node:
     return root
 
 
+# Line and column, from 1.
 Spot: TypeAlias = tuple[int, int]
-"""Line and column, from 1."""
 
 
 def node_of(

@@ -41,8 +41,8 @@ from honestone.formats.reader import Steps as FilePath
 if TYPE_CHECKING:
     from honestone.core.checks import OwnBar
 
+# How the first line of a drafted file begins. While it is there, the file is called a draft.
 DRAFT_LINE: Final = "# A draft from "
-"""How the first line of a drafted file begins. While it is there, the file is called a draft."""
 
 DRAFT_NOTE: Final = "this is a draft: read what was taken for what, then delete its first line"
 
@@ -107,8 +107,8 @@ class Refused(Exception):
 
 
 T = TypeVar("T")
+# The values of a mapping that could be read, by key; what each is, its reader says.
 Got: TypeAlias = dict[str, Any]
-"""The values of a mapping that could be read, by key; what each is, its reader says."""
 
 
 class RubricReading(FileReading):
@@ -501,8 +501,8 @@ class UncheckedRubric:
 
 # A criterion with one of these has been reported already, if anything is wrong with it.
 _SAYS_IT = {"requirement", "check", *cast(Field, SHAPES["criterion"].field("requirement")).also}
+# Of an item that leaves `may_not_apply` to its criterion, until `_marked_by` has settled it.
 _UNSAID = cast(bool, None)
-"""Of an item that leaves `may_not_apply` to its criterion, until `_marked_by` has settled it."""
 _A = {"criterion": "a criterion", "item": "an item"}
 _LIST_HINT = "write a list, one entry a line, each after `- `"
 _ANCHORS_HINT = "describe levels by number: {0: none, 10: full}"

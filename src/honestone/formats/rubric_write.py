@@ -12,8 +12,8 @@ from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, slug
 from honestone.formats.fields import VERSION
 from honestone.formats.yaml_lines import entry, flow, indent, number_text, scalar, text_lines
 
+# Checks and anchors up to this long are written on one line.
 INLINE = 90
-"""Checks and anchors up to this long are written on one line."""
 
 
 def dump_rubric(rubric: Rubric) -> str:

@@ -25,10 +25,11 @@ from honestone.ports import Settings, StoreSettings
 
 _PROGRAMS: Final = ("script", "cmd", "record", "agent", "python", "http", "https")
 _KINDS: Final = (*_PROGRAMS, "openai", "anthropic", "google", "ollama", "vllm", "compatible")
+# Names that no table of settings may take: whoever reads a command line knows what they are.
 BUILT_IN: Final = ("codex", "gemini", "claude", "human", "mock", "fix", "step", "identity", "check", "self")
-"""Names that no table of settings may take: whoever reads a command line knows what they are."""
 
 _KEYS: Final[dict[str, dict[str, str]]] = tomllib.loads(table_text("settings", __package__))
+# What a key may take: the type of its value, and how messages call it.
 _TYPES: Final[dict[str, tuple[type | UnionType, str]]] = {
     "text": (str, "text"),
     "whole": (int, "a number"),
@@ -37,7 +38,6 @@ _TYPES: Final[dict[str, tuple[type | UnionType, str]]] = {
     "list": (list, "a list"),
     "flag": (bool, "true or false"),
 }
-"""What a key may take: the type of its value, and how messages call it."""
 MOST_REASKS: Final = 5
 _TABLES: Final = ("judges", "workers", "targets", "embeddings", "prices", "limits", "store")
 

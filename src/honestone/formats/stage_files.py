@@ -20,28 +20,38 @@ from honestone.core.errors import FileError, UsageError
 from honestone.formats.marked import Marked, read_marked
 
 LANE: Final = "generic-skill"
+# The lane of a skill that was evaluated without a ranking: its baseline ran without any skill.
 STANDALONE: Final = "standalone"
-"""The lane of a skill that was evaluated without a ranking: its baseline ran without any skill."""
 SCHEMA_VERSION: Final = "1.0"
 
 JsonObject: TypeAlias = dict[str, object]
 
 
-def _one_of(*words: str | None) -> Meta:
-    return Meta(extra_json_schema={"enum": list(words)})
-
-
 # The words that honestone writes. Reading takes others too: what decides by them says what it does not know.
-CategoryWord: TypeAlias = Annotated[str, _one_of("docs", "reference", "guardrail", "prompt", "workflow", "tests")]
-RiskWord: TypeAlias = Annotated[str, _one_of("low", "medium", "high")]
-NoteRiskWord: TypeAlias = Annotated[str | None, _one_of("low", "medium", "high", None)]
-LabelWord: TypeAlias = Annotated[str | None, _one_of("CONSENSUS", "VERIFIED", "SPLIT", "DISPUTED", None)]
-RecommendationWord: TypeAlias = Annotated[str, _one_of("accept_for_execution", "hold", "reject")]
-VerdictWord: TypeAlias = Annotated[str, _one_of("pass", "fail", "skipped", "error")]
-EndedWord: TypeAlias = Annotated[str, _one_of("success", "no_change", "unsupported", "error")]
-LayerWord: TypeAlias = Annotated[str, _one_of("schema", "compile", "lint", "regression", "review", "human_review")]
-DecisionWord: TypeAlias = Annotated[str, _one_of("keep", "pending_promote", "revert", "reject")]
-PipelineDecisionWord: TypeAlias = Annotated[str, _one_of("keep", "pending_promote", "revert", "reject", "error")]
+CategoryWord: TypeAlias = Annotated[
+    str, Meta(extra_json_schema={"enum": ["docs", "reference", "guardrail", "prompt", "workflow", "tests"]})
+]
+RiskWord: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": ["low", "medium", "high"]})]
+NoteRiskWord: TypeAlias = Annotated[str | None, Meta(extra_json_schema={"enum": ["low", "medium", "high", None]})]
+LabelWord: TypeAlias = Annotated[
+    str | None, Meta(extra_json_schema={"enum": ["CONSENSUS", "VERIFIED", "SPLIT", "DISPUTED", None]})
+]
+RecommendationWord: TypeAlias = Annotated[
+    str, Meta(extra_json_schema={"enum": ["accept_for_execution", "hold", "reject"]})
+]
+VerdictWord: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": ["pass", "fail", "skipped", "error"]})]
+EndedWord: TypeAlias = Annotated[
+    str, Meta(extra_json_schema={"enum": ["success", "no_change", "unsupported", "error"]})
+]
+LayerWord: TypeAlias = Annotated[
+    str, Meta(extra_json_schema={"enum": ["schema", "compile", "lint", "regression", "review", "human_review"]})
+]
+DecisionWord: TypeAlias = Annotated[
+    str, Meta(extra_json_schema={"enum": ["keep", "pending_promote", "revert", "reject"]})
+]
+PipelineDecisionWord: TypeAlias = Annotated[
+    str, Meta(extra_json_schema={"enum": ["keep", "pending_promote", "revert", "reject", "error"]})
+]
 
 Name: TypeAlias = Annotated[str, Meta(min_length=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -97,10 +107,10 @@ class SkillNamed(Struct, kw_only=True):
     markdown_files: Annotated[list[str], Meta(max_length=20)] = []
 
 
+# The five actions that a program can carry out. Any other is for a person.
 Plan: TypeAlias = Annotated[
     JsonObject, Meta(extra_json_schema=msgspec.json.decode((files(__package__) / "plan_schema.json").read_bytes()))
 ]
-"""The five actions that a program can carry out. Any other is for a person."""
 
 
 class DiffSummary(Struct, kw_only=True, omit_defaults=True):

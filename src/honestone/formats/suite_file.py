@@ -48,8 +48,8 @@ from honestone.formats.suite_tables import CaseNode, cases_in, files_like, with_
 
 T = TypeVar("T")
 
+# How many attempts or cases at a time a file may ask for: more is a slip of the finger.
 MAX_COUNT: Final = 10_000
-"""How many attempts or cases at a time a file may ask for: more is a slip of the finger."""
 MAX_SECONDS: Final = 10_000_000
 VERDICTS: Final = ("pass", "fail", "inconclusive")
 
@@ -107,8 +107,8 @@ class _Part:
     is_template: bool = False
 
 
+# Keys of a case that the suite may say for all of them.
 _INHERITED: Final = ("timeout", "attempts", "attempt_rule", "workspace")
-"""Keys of a case that the suite may say for all of them."""
 _DEFAULT_RUBRIC: Final = ("defaults", "rubric")
 _OWN: Final = ("reference", "split", "tags", "depends_on", "skip", "expect")
 

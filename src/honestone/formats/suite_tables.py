@@ -15,16 +15,16 @@ from honestone.formats.marked import parse_marked, read_text
 from honestone.formats.nodes import Node, moved, node_of, refuse, scalar, whole_text
 from honestone.formats.source import SourceErrors
 
+# How many files one pattern may choose: a pattern over a whole disk is a mistake.
 MAX_FILES: Final = 10_000
-"""How many files one pattern may choose: a pattern over a whole disk is a mistake."""
 
+# A case as it is written, and the id that it has where it names none.
 CaseNode: TypeAlias = tuple[Node, str | None]
-"""A case as it is written, and the id that it has where it names none."""
 
 _LINES: Final = (".jsonl", ".ndjson")
 _VALUES: Final = (".json", ".yaml", ".yml")
+# Keys of `defaults` that a case adds to. `rubric` does too, but two rubrics are joined when they have been read.
 _ADD_UP: Final = ("checks", "vars")
-"""Keys of `defaults` that a case adds to. `rubric` does too, but two rubrics are joined when they have been read."""
 
 
 def cases_in(file: Path) -> list[CaseNode]:

@@ -15,11 +15,11 @@ from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, as_wr
 from honestone.formats.check_words import check_in_words
 from honestone.formats.reader import FileReading, Steps
 
+# The floor of a yes/no question that must be answered yes: by more than half of the judges.
 MAJORITY: Final = Fraction(51, 100)
-"""The floor of a yes/no question that must be answered yes: by more than half of the judges."""
 
+# The scale of a judge that gives a score instead of a yes or no.
 FROM_0_TO_1: Final[Mapping[Fraction, str]] = {ZERO: "not met at all", ONE: "met in full"}
-"""The scale of a judge that gives a score instead of a yes or no."""
 
 
 # ------------------------------------------------------------------------------------------------ judges

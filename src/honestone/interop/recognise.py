@@ -20,18 +20,18 @@ from honestone.formats.rubric_file import RubricReading, RubricSource, notes_on,
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.interop.reader import Reader
 
+# The folders of `interop`, one a family of formats; the module `read` of each has `READERS`.
 MODULES: Final = words(
     "task_suite agentv agent_skills promptfoo autorubric rubric_package healthbench paperbench verifiers"
     " pydantic_evals inspect_dataset rulph waza checkeval"
 )
-"""The folders of `interop`, one a family of formats; the module `read` of each has `READERS`."""
 
 
+# Signs of a reader after which no other one is asked.
 CERTAIN: Final = 100
-"""Signs of a reader after which no other one is asked."""
 
+# The entry-point group by which another package adds a format: each entry names a `Reader`.
 GROUP: Final = "honestone.formats"
-"""The entry-point group by which another package adds a format: each entry names a `Reader`."""
 
 
 def _each() -> Iterator[Reader]:
@@ -92,8 +92,8 @@ def _schema_of(document: Document) -> str:
 
 
 _SCHEMA_COMMENT: Final = re.compile(r"(?m)^[ \t]*#[ \t]*yaml-language-server:[ \t]*\$schema=(\S{1,500})")
+# Characters of a file in which such a comment is looked for.
 _HEAD: Final = 20_000
-"""Characters of a file in which such a comment is looked for."""
 
 
 def _why(document: Document, reader: Reader) -> str:
@@ -283,8 +283,8 @@ def read_any_rubric(
     raise UsageError(f"`{path}` is {what}, not a rubric", place=f"{path}:1:1", hint=f"honestone eval {path}")
 
 
+# Only for the choice between two errors; its content says what a file is.
 _WRITTEN_AS_DATA: Final = (".yaml", ".yml", ".json", ".jsonl", ".ndjson")
-"""Only for the choice between two errors; its content says what a file is."""
 
 
 def _is_nearly_ours(document: Document) -> bool:

@@ -10,8 +10,8 @@ from honestone.formats.marked import Marked, parse_marked, read_text
 from honestone.formats.project import may_read
 from honestone.formats.reader import FileReading, Steps
 
+# How many files one reading may open: a glob over a whole disk is a mistake.
 MAX_FILES: Final = 5_000
-"""How many files one reading may open: a glob over a whole disk is a mistake."""
 
 
 class SiblingFiles:

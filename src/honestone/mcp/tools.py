@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 _PLAIN: Final = Style(unicode=False, width=60)
 _LONGEST_REPLY: Final = 1_000_000
+# In characters: what an agent is shown of a report. The rest is a resource.
 _LONGEST_TEXT: Final = 5_500
-"""In characters: what an agent is shown of a report. The rest is a resource."""
 
 Path_: TypeAlias = Annotated[str, Meta(description="A path in the workspace.")]
 Judges: TypeAlias = Annotated[

@@ -24,11 +24,11 @@ from honestone.core.packing import Packed
 from honestone.core.request import Request
 from honestone.core.rubric import Anchors, Item, Key, as_written
 
+# Raise it when the code below changes what a judge sees; the template's own text is covered by its digest.
 LAYOUT: Final = 2
-"""Raise it when the code below changes what a judge sees; the template's own text is covered by its digest."""
 
+# The control item: a yes/no question whose right answer is no. Its word is drawn for each prompt.
 CANARY: Final = Item(id="canary", requirement="The text contains the word …")
-"""The control item: a yes/no question whose right answer is no. Its word is drawn for each prompt."""
 
 
 # ------------------------------------------------------------------------------------------------------- templates

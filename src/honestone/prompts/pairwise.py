@@ -12,8 +12,8 @@ from honestone.core.pairwise import PairQuestion
 from honestone.core.request import Request
 from honestone.prompts import filling
 
+# Raise it when the code below changes what a judge sees; the template's own text is covered by its digest.
 LAYOUT: Final = 2
-"""Raise it when the code below changes what a judge sees; the template's own text is covered by its digest."""
 
 
 def pair_prompt(

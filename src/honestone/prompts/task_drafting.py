@@ -9,8 +9,8 @@ from honestone.core.authoring.suite_lint import FEWEST, MOST
 from honestone.prompts.drafting import complaint, fenced
 from honestone.prompts.filling import load_template
 
+# A longer skill is not cut in silence: it is not shown to a model at all.
 MOST_LETTERS: Final = 200_000
-"""A longer skill is not cut in silence: it is not shown to a model at all."""
 
 
 def tasks_prompt(name: str, text: str, problems: Sequence[str] = (), *, most: int = MOST) -> str:

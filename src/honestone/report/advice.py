@@ -15,12 +15,12 @@ from honestone.core.numbers import ZERO, show_points
 from honestone.core.rubric import Item, Key
 from honestone.core.scorecard import DISAGREEMENT, ItemLine, Scorecard, is_na, share
 
+# Advice beyond this is left out: the first lines are what to do first.
 MOST: Final = 6
-"""Advice beyond this is left out: the first lines are what to do first."""
 
 _MOST_ITEMS: Final = 3
+# Versions that a judge and others scored, before it is called kinder than they are.
 _KIND_FROM: Final = 3
-"""Versions that a judge and others scored, before it is called kinder than they are."""
 
 
 class Help(StrEnum):

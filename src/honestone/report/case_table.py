@@ -19,6 +19,7 @@ from honestone.system.drawing import line
 
 MOST_COLUMNS: Final = 12
 _SEARCHED: Final = 4000  # characters of each text
+# How cases are sorted, in words. `by:ID` is by a criterion, its lowest score first.
 SORTS: Final = {
     "status": "failed first",
     "order": "order of the file",
@@ -28,7 +29,6 @@ SORTS: Final = {
     "-time": "shortest first",
     "case": "by name",
 }
-"""How cases are sorted, in words. `by:ID` is by a criterion, its lowest score first."""
 _BY: Final = "by:"
 _VARYING: Final = re.compile(r"\d+|0x[0-9a-f]+|'[^']*'|\"[^\"]*\"|`[^`]*`")
 

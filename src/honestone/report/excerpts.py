@@ -6,8 +6,8 @@ from typing import Final
 
 from honestone.system.drawing import clean, count, cut, width, wrap
 
+# Lines shown of a text, without those that say what is left out.
 ROWS: Final = 8
-"""Lines shown of a text, without those that say what is left out."""
 BEFORE: Final = 2  # lines shown before the place that matters
 
 

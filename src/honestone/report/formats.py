@@ -25,6 +25,7 @@ GROUP: Final = "honestone.reports"
 
 _Renderer: TypeAlias = Callable[..., str]
 
+# The functions of each module of this package: DOCUMENT_FORMAT, which as text also takes a style.
 _MODULES: Final = {
     "text": "scorecard_text",
     "improvement_text": "improvement_text",
@@ -41,14 +42,13 @@ _MODULES: Final = {
     **{name: f"{name}_text {name}_markdown" for name in ("noise", "audit", "agreement", "calibration")},
     **{name: f"{name}_text" for name in ("labels", "pairwise")},
 }
-"""The functions of each module of this package: DOCUMENT_FORMAT, which as text also takes a style."""
 
+# (document, format): module and function.
 _OURS: Final[Mapping[tuple[str, str], tuple[str, str]]] = {
     (name.partition("_")[0].replace("suite", "report"), name.partition("_")[2]): (module, name)
     for module, names in _MODULES.items()
     for name in names.split()
 }
-"""(document, format): module and function."""
 
 
 def kind_of(document: Mapping[str, Any]) -> str:

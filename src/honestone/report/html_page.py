@@ -91,8 +91,8 @@ def _generate(template: str, script: str, **values: object) -> Iterator[str]:
     return _environment().get_template(template).generate(**{"part": None, **values}, **parts, live=LIVE.get())
 
 
+# The moving part of the page that is being drawn; None for a page that stays as it is.
 LIVE: Final[ContextVar[object | None]] = ContextVar("live", default=None)
-"""The moving part of the page that is being drawn; None for a page that stays as it is."""
 
 
 @lru_cache(maxsize=4)

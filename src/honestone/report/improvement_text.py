@@ -116,8 +116,8 @@ def _unconfirmed(doc: ImprovementDoc) -> list[str]:
 # ------------------------------------------------------------------------------------------------- before and after
 
 _Scored: TypeAlias = ScorecardDoc | CriterionDoc
+# A name, what it was before and is now, and its bar.
 _Move: TypeAlias = tuple[str, _Scored | None, _Scored, Number | None]
-"""A name, what it was before and is now, and its bar."""
 
 
 def _before_and_after(doc: ImprovementDoc, style: Style) -> list[str]:

@@ -18,8 +18,8 @@ from honestone.core.events import moment_of_run
 from honestone.core.rubric import free_id
 from honestone.report.documents.suite import AttemptDoc, CaseDoc, SuiteReportDoc, text_of
 
+# The name of the score of a whole case, next to those of its criteria; with a number where a criterion has it.
 _CASE: Final = "honestone"
-"""The name of the score of a whole case, next to those of its criteria; with a number where a criterion has it."""
 
 
 class _Score(TypedDict):

@@ -41,13 +41,13 @@ from honestone.system.drawing import clean, count, line
 
 _Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
+# Of verdicts, statuses of cases and results of loops.
 _OUTCOMES: Final[dict[str, _Outcome]] = {
     **dict.fromkeys(("pass", "passed", "PASSED"), "passed"),
     **dict.fromkeys(("fail", "failed"), "failure"),
     **dict.fromkeys(("inconclusive", "target-error", "UNCONFIRMED", "COULD_NOT_JUDGE", "INTERRUPTED"), "error"),
     "skipped": "skipped",
 }
-"""Of verdicts, statuses of cases and results of loops."""
 
 LONGEST_OUTPUT: Final = 4000
 

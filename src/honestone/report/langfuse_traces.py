@@ -22,12 +22,12 @@ from honestone.core.rubric import free_id
 from honestone.report.documents.suite import AttemptDoc, CaseDoc, SuiteReportDoc, TraceDoc, text_of
 from honestone.system.drawing import count
 
+# The name of the score of a whole case, next to those of its criteria; with a number where a criterion has it.
 _CASE: Final = "honestone"
-"""The name of the score of a whole case, next to those of its criteria; with a number where a criterion has it."""
 _MILLION: Final = 1_000_000
 _LONGEST_COMMENT: Final = 2000
+# Of a session's id and of a tag, in characters.
 _LONGEST_WORD: Final = 200
-"""Of a session's id and of a tag, in characters."""
 
 
 @dataclass(frozen=True, slots=True)

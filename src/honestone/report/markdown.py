@@ -294,8 +294,8 @@ def _macro(template: str, name: str) -> Callable[..., str]:
 
 # ------------------------------------------------------------------------------------------------------ runs of suites
 
+# What a comment on GitHub may hold.
 MOST: Final = 65_536
-"""What a comment on GitHub may hold."""
 
 _ROWS_SHARE: Final = 0.6  # of what is left after the summary; the rest is for details
 _ICONS: Final = {"passed": "✅", "failed": "❌", "inconclusive": "❔", "target-error": "⚠️", "skipped": "⏭️"}

@@ -21,10 +21,10 @@ from honestone.system.drawing import line
 
 MlflowCell: TypeAlias = str | int | float | None
 
+# The tag by which a run that is there already is found.
 RUN_TAG: Final = "honestone.run"
-"""The tag by which a run that is there already is found."""
+# MLflow refuses params over 6,000 and tags over 8,000 bytes; both are in the whole report too.
 _LONGEST: Final = 5000
-"""MLflow refuses params over 6,000 and tags over 8,000 bytes; both are in the whole report too."""
 COLUMNS: Final = (
     *("case", "status", "verdict", "score", "attempts", "unstable", "split", "tags"),
     *("input", "output", "reference", "reasons", "error", "target_ms", "judge_scores"),

@@ -11,8 +11,8 @@ from jinja2 import Environment
 from honestone.report.templates import environment, macro
 from honestone.system.drawing import line
 
+# Characters of a cell.
 _CELL: Final = 300
-"""Characters of a cell."""
 _ROWS: Final = 200
 
 

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 from honestone.report.case_table import SORTS
 
+# Rows of a table on one page.
 ROWS: Final = 100
-"""Rows of a table on one page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,13 +43,13 @@ def suite_parquet(doc: SuiteReportDoc) -> bytes:
     return out.getvalue()
 
 
+# What such a table leaves out of a run, in words.
 NO_COLUMN: Final = (
     "inputs, outputs and references",
     "quotes, suggestions and reasons",
     "attempts that do not count",
     "what the target reported of its run",
 )
-"""What such a table leaves out of a run, in words."""
 
 
 def _rows(run: str | None, case: CaseDoc) -> Iterator[tuple[_Cell, ...]]:

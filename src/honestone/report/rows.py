@@ -21,8 +21,8 @@ from honestone.system.drawing import clean
 
 # ----------------------------------------------------------------------------------------------------------------- CSV
 
+# The status of a case that was not chosen to be run.
 LEFT_OUT: Final = "left-out"
-"""The status of a case that was not chosen to be run."""
 COLUMNS: Final = (
     *("case", "status", "verdict", "score", "judge", "judge_state", "judge_score", "reasons"),
     *("input", "output"),

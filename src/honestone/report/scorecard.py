@@ -12,8 +12,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from honestone.core.ballot import CHECK, Answer, Ballot, Mark
-from honestone.core.events import ArtifactJudged, EvaluationStarted, Event
-from honestone.core.judge_spends import judge_spends
+from honestone.core.events import ArtifactJudged, EvaluationStarted, Event, judge_spends
 from honestone.core.numbers import to_points
 from honestone.core.reading.evidence import Found, find_quote, is_quote
 from honestone.core.rubric import Key, as_written

@@ -80,8 +80,8 @@ def suite_report(
     return SuiteReport(_head(record, noise, log), _Cases(record, noise, log))
 
 
+# Opens what is on record of a run, for as long as it is read: the events of a case, by its id.
 CaseLog: TypeAlias = Callable[[], AbstractContextManager[Callable[[str], Iterable[Event]]]]
-"""Opens what is on record of a run, for as long as it is read: the events of a case, by its id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
 from honestone.report.rows import safe_cell
 from honestone.system.drawing import count
 
+# The words that it reads as yes or no; anything else must be a number.
 _VERDICTS: Final = frozenset("1 true t yes y pass passed correct good 0 false f no n fail failed incorrect bad".split())
-"""The words that it reads as yes or no; anything else must be a number."""
 _OWN: Final = ("example_id", "judge", "judge_passed", "human_passed")
 
 
@@ -70,8 +70,8 @@ def _number_or_text(cell: str) -> str:
 
 # ------------------------------------------------------------------------------------------------------ a suite's run
 
+# The voter that is code: it is never wrong about itself, so it is not measured.
 _CODE: Final = "check"
-"""The voter that is code: it is never wrong about itself, so it is not measured."""
 _PERSON: Final = "human"
 _HEAD: Final = ("example_id", "judge", "judge_passed", "human_passed", "case", "criterion", "status", "output_length")
 

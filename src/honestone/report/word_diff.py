@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias
 
+# Characters compared of each side; words are compared with all others, so long texts are cut first.
 LONGEST: Final = 2000
-"""Characters compared of each side; words are compared with all others, so long texts are cut first."""
 MOST_WORDS: Final = 600
+# Sides that share less of the shorter one are two texts, not one that was changed.
 LEAST_SAME: Final = 0.3
-"""Sides that share less of the shorter one are two texts, not one that was changed."""
 _BACK: Final = 160  # characters shown before the first difference
 
 _WORD: Final = re.compile(r"\w+(?:['’-]\w+)*|\s+|[^\w\s]")

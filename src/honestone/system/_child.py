@@ -24,15 +24,15 @@ else:
     import _signal as signal  # without the enumerations
 
 PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 24, 36, 38
+# Capabilities that read another process's memory: of modules, raw input and output, ptrace, administration, performance
+# monitoring, BPF.
 LOOKS_INTO_OTHERS = (16, 17, 19, 21, 38, 39)
-"""Capabilities that read another process's memory: of modules, raw input and output, ptrace, administration, performance
-monitoring, BPF."""
+# The same numbers on every architecture.
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
-"""The same numbers on every architecture."""
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE, IOCTL = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14, 1 << 15
 FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL
+# Seconds that a program has after SIGTERM: less than our parent gives us.
 GRACE = 0.4
-"""Seconds that a program has after SIGTERM: less than our parent gives us."""
 
 
 def libc() -> Any:

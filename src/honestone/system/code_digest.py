@@ -11,8 +11,8 @@ from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from typing import Final
 
+# Folders that are not code, or that only an installed package has.
 _LEFT_OUT: Final = ("__pycache__", "_examples")
-"""Folders that are not code, or that only an installed package has."""
 
 
 def code_digest(package: Path, added: Iterable[Distribution] | None = None) -> str:

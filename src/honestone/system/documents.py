@@ -11,8 +11,8 @@ from honestone.core.errors import FileError
 from honestone.system import _document
 from honestone.system.process import Limits, base_environment, run
 
+# By the end of a file's name: how its reader is called, and what it is.
 DOCUMENTS: Final = {".pdf": ("pdf", "a PDF"), ".docx": ("docx", "a Word document")}
-"""By the end of a file's name: how its reader is called, and what it is."""
 MAX_BYTES: Final = 20_000_000
 MAX_TEXT: Final = 5_000_000
 _SECONDS: Final = 60.0

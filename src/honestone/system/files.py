@@ -17,16 +17,16 @@ from pathlib import Path
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import FileError
 
+# An artifact larger than this is refused unless `--max-size` allows it.
 MAX_BYTES = 10_000_000
-"""An artifact larger than this is refused unless `--max-size` allows it."""
 
+# Names that are never part of a folder artifact: version control, caches, our own store.
 NEVER_PART = frozenset(
     ".git .hg .svn .honestone __pycache__ node_modules .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .tox .DS_Store".split()
 )
-"""Names that are never part of a folder artifact: version control, caches, our own store."""
 
+# What our half-written files are called; a kill may leave one.
 TEMPORARY = ".honestone-"
-"""What our half-written files are called; a kill may leave one."""
 
 _JUNK_ENDINGS = ("~", ".swp", ".swo", ".pyc", ".orig", ".bak")
 

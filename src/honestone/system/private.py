@@ -53,8 +53,8 @@ def private_folder(kind: str) -> Iterator[Path]:
         forget(place)
 
 
+# What a write ends with on a full disk; it does not say on which.
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What a write ends with on a full disk; it does not say on which."""
 
 
 def forget(place: Path) -> None:

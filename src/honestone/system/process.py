@@ -36,11 +36,11 @@ from honestone.ports import CallFailed, WorkDone
 from honestone.system.telemetry import telemetry
 
 OUTPUT_LIMIT: Final = 4_000_000
+# Seconds between asking a group to end (SIGTERM) and ending it (SIGKILL).
 GRACE: Final = 0.5
-"""Seconds between asking a group to end (SIGTERM) and ending it (SIGKILL)."""
 
+# The launcher ends its program after a grace of its own, and then what the program left in other groups.
 LAUNCHER_GRACE: Final = 10.0
-"""The launcher ends its program after a grace of its own, and then what the program left in other groups."""
 
 # Imported rather than run as a script, whose bytecode Python does not keep: reading it took a sixth of a small check.
 _LAUNCHER: Final = (

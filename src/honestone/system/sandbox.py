@@ -28,19 +28,19 @@ from honestone.system.process import Rules
 Name: TypeAlias = Literal["bwrap", "landlock", "none"]
 CHOICES: Final = ("auto", "require", "bwrap", "landlock", "none")
 
+# Of these only `bin` is shown: next to it are keys, mail, browsers' data.
 _HOLDS_MORE_THAN_PROGRAMS: Final = frozenset(
     {".local", ".cargo", ".docker", ".config", ".kube", ".aws", ".azure", ".gnupg", ".ssh", ".cache"}
 )
-"""Of these only `bin` is shown: next to it are keys, mail, browsers' data."""
 
 _EMPTIED: Final = ("/tmp", "/var/tmp", "/run", "/dev/shm")
 _DEVICES: Final = tuple(
     Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
 )
+# Of Landlock's /proc: the program's own entry and what belongs to no process.
 _PROC: Final = tuple(
     Path("/proc", name) for name in ("self", "cpuinfo", "meminfo", "stat", "filesystems", "sys", "uptime")
 )
-"""Of Landlock's /proc: the program's own entry and what belongs to no process."""
 
 _ALONE: Final = (
     *("--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev"),
@@ -53,8 +53,8 @@ _ALONE: Final = (
     ),
 )
 _NO_USER_NAMESPACES: Final = ("--unshare-user", "--disable-userns")
+# Ends well where no user namespace can be made.
 _NO_NEW_ONE: Final = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x10000000) == 0)"
-"""Ends well where no user namespace can be made."""
 
 _EMPTY_FILE: Final = Path(__file__).parent.with_name("py.typed")
 _INSTALL: Final = "install bubblewrap (apt-get install bubblewrap, or dnf install bubblewrap), or use --sandbox auto"

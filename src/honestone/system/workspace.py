@@ -33,11 +33,11 @@ from honestone.system.files import NEVER_PART, printable, remove
 from honestone.system.private import forget, make_private
 from honestone.system.process import how_ended, last_words
 
+# Characters of a diff. What comes after is counted, not shown.
 DIFF_LIMIT: Final = 200_000
-"""Characters of a diff. What comes after is counted, not shown."""
 
+# Bytes of a workspace that checks may be given a copy of.
 LEFT_LIMIT: Final = 50_000_000
-"""Bytes of a workspace that checks may be given a copy of."""
 
 _SHOWN_FILE: Final = 1_000_000
 _CONTEXT: Final = 3

@@ -19,6 +19,7 @@ POLICY: Final = (
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
 
+# Of every answer, errors too.
 HEADERS: Final[Mapping[str, str]] = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -27,7 +28,6 @@ HEADERS: Final[Mapping[str, str]] = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-"""Of every answer, errors too."""
 
 
 def is_loopback(host: str) -> bool:

@@ -9,8 +9,7 @@ from honestone.app.calibrate import calibration_document
 from honestone.app.measured_before import Before, judges_of, measured_before, newest_that_holds
 from honestone.app.records import RunRecord
 from honestone.core.errors import UsageError
-from honestone.core.events import AuditStarted, CalibrationStarted, Event, Started, TableStarted
-from honestone.core.judge_spends import judge_spends
+from honestone.core.events import AuditStarted, CalibrationStarted, Event, Started, TableStarted, judge_spends
 from honestone.ports import Store
 from honestone.report.documents.audit import AuditedJudgeDoc
 from honestone.report.documents.calibration import CalibratedJudgeDoc

@@ -11,8 +11,8 @@ from honestone.ports import RunInfo, Store
 from honestone.report.live_html import LivePart
 from honestone.report.view_html import RunLine
 
+# The parts of a query that say what a page has, not what it shows.
 ASKED: tuple[str, ...] = ("after", "rows")
-"""The parts of a query that say what a page has, not what it shows."""
 
 
 def live_part(store: Store, info: RunInfo) -> LivePart:

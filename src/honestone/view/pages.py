@@ -30,8 +30,8 @@ from honestone.view.served import as_json as _json
 from honestone.view.served import page as _page
 
 _FILTERS: Final = ("status", "tag", "split", "criterion", "judge", "below", "over", "unstable", "alike", "q")
+# Runs that `runs --json` lists where no number is given.
 _LISTED: Final = 20
-"""Runs that `runs --json` lists where no number is given."""
 _KINDS: Final = ("eval", "suite", "table", "improve", "stages", "noise", "audit", "calibrate", "imported", "column")
 _NOTHING_YET: Final = "Nothing of this run is judged yet."
 _NOT_MEASURED: Final = "The figures are shown once every question is answered."

@@ -253,12 +253,12 @@ def _list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
+# What an item of that type was given, and what came of it.
 _CALLS: Final = {
     "command_execution": ("command", "aggregated_output"),
     "file_change": ("changes", "status"),
     "web_search": ("query", ""),
 }
-"""What an item of that type was given, and what came of it."""
 
 
 def _tool_call(item: Mapping[str, Any]) -> ToolCall | None:

@@ -27,8 +27,8 @@ from honestone.system.files import write_atomically
 from honestone.system.private import end_inhabitants, forget, make_private
 
 OUTPUT_LIMIT: Final = 32_000_000
+# The variable that every process of one call carries, so that the last of them is found.
 MARK: Final = "HONESTONE_CALL"
-"""The variable that every process of one call carries, so that the last of them is found."""
 
 _PROXIES: Final = [
     form(name) for name in ("https_proxy", "http_proxy", "all_proxy", "no_proxy") for form in (str, str.upper)

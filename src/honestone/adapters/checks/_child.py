@@ -161,6 +161,7 @@ class Witness:
 
 RUNNER = {"pytest", "_pytest", "pluggy", "unittest"}
 CODE, NAMES = "()", "*"
+# The modules that decide how a test ends: looked at before each test, all others when all tests are done.
 AT_WORK = (
     ".runner",
     ".python",
@@ -173,7 +174,6 @@ AT_WORK = (
     ".rewrite",
     "_hooks",
 )
-"""The modules that decide how a test ends: looked at before each test, all others when all tests are done."""
 
 REPLACED_BY_TESTS = {"print", "input", "open", "breakpoint", "help", "exit", "quit"}
 

@@ -45,17 +45,17 @@ from honestone.system.process import (
 
 MEMORY: Final = 2_000_000_000
 FILE_SIZE: Final = 1_000_000_000
+# A folder of this name holds tests with all they need, data too.
 FIXTURES: Final = "fixtures"
-"""A folder of this name holds tests with all they need, data too."""
 
 _LARGEST_TESTS: Final = 50_000_000
 _LARGEST_ANSWER: Final = 100_000
 _CHILD: Final = Path(__file__).with_name("_child.py")
+# Holds what every Python below a command reads first.
 _STARTUP: Final = Path(__file__).with_name("startup")
-"""Holds what every Python below a command reads first."""
 
+# How such a Python ends when it cannot tell which of two modules is meant.
 _UNCLEAR: Final = 97
-"""How such a Python ends when it cannot tell which of two modules is meant."""
 
 _INTERPRETER: Final = re.compile(r"(?:python|pypy|ruby|perl|node|deno|bun|lua|php)[\d.]*|(?:ba|da|z|k|fi)?sh|Rscript")
 

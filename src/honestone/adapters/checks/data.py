@@ -71,8 +71,8 @@ async def find(check: Check, subject: Subject) -> Finding:
     return finding(check, (met, note), final=True)
 
 
+# Pieces of JSON in a text that are looked at.
 _MOST_PARTS: Final = 1000
-"""Pieces of JSON in a text that are looked at."""
 
 
 def _contains(text: str, problem_of: Callable[[str], tuple[str | None, bool]] | None = None) -> Told:

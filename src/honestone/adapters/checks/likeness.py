@@ -12,8 +12,8 @@ from honestone.core.likeness import bleu, edit_distance, gleu, rouge_n
 from honestone.core.rubric import Check
 from honestone.ports import Finding
 
+# The score (0-1) that meets a check which names none.
 DEFAULT_BARS: Final = {"rouge-n": 0.75, "bleu": 0.5, "gleu": 0.5, "similar": 0.75}
-"""The score (0-1) that meets a check which names none."""
 DEFAULT_DISTANCE: Final = 5
 
 

@@ -265,8 +265,8 @@ def _bracketed(text: str, defined: set[str]) -> Iterator[tuple[int, str, bool]]:
 _LONGEST_LINK: Final = 4000
 _SPACE: Final = re.compile(r"\s*")
 _PLAIN: Final = r"(?:[^\s()\\]|\\.)"
+# Round brackets in pairs, three deep. It never goes back, so that a text full of opening ones costs little.
 _BARE: Final = re.compile(rf"(?:{_PLAIN}|\((?:{_PLAIN}|\((?:{_PLAIN}|\({_PLAIN}*+\))*+\))*+\))*+")
-"""Round brackets in pairs, three deep. It never goes back, so that a text full of opening ones costs little."""
 _ANGLED: Final = re.compile(r"<([^<>\n]*)>")
 _TITLE: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\)", re.DOTALL)
 

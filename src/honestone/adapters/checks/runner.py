@@ -147,12 +147,12 @@ def _finding(met: bool | None, note: str | None) -> Finding:
     return _MET if met else Finding(met=met, note=note)
 
 
+# Options by which a check of a text looks at something else.
 _OF_TEXT: Final = frozenset({"path", "in", "transform"})
-"""Options by which a check of a text looks at something else."""
 
 
+# The families whose checks run a program of the rubric's author.
 _PROGRAMS: Final = frozenset({"code", "scripts"})
-"""The families whose checks run a program of the rubric's author."""
 
 
 async def _find(check: Check, subject: Subject) -> Finding:

@@ -25,12 +25,12 @@ HOST_VARIABLES: Final = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST")
 KEY_VARIABLES: Final = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 SPANS: Final = "/api/public/otel/v1/traces"
 SCORES: Final = "/api/public/scores"
+# Bytes of a request: a server takes 1 MiB of scores at a time.
 _LARGEST: Final = 900_000
-"""Bytes of a request: a server takes 1 MiB of scores at a time."""
 _MOST: Final = 100
 _SECONDS: Final = 30.0
+# Before the second, third and fourth try, where the server does not say how long to wait.
 _WAITS: Final = (1.0, 4.0, 15.0)
-"""Before the second, third and fourth try, where the server does not say how long to wait."""
 _LONGEST_WAIT: Final = 60.0
 _SIDE_BY_SIDE: Final = 4
 

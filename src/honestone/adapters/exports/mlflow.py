@@ -19,18 +19,18 @@ from honestone.core.errors import UsageError
 
 STORE_VARIABLE: Final = "MLFLOW_TRACKING_URI"
 EXPERIMENT_VARIABLE: Final = "MLFLOW_EXPERIMENT_NAME"
+# MLflow's own limits let a server that does not answer hold a command for many minutes.
 _PATIENCE: Final = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "30", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2"}
-"""MLflow's own limits let a server that does not answer hold a command for many minutes."""
+# Nothing about this command goes to MLflow's makers, and migrations of a database are not news for it.
 _QUIET: Final = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_LOGGING_LEVEL": "ERROR",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
-"""Nothing about this command goes to MLflow's makers, and migrations of a database are not news for it."""
 _SECRET_VARIABLES: Final = ("MLFLOW_TRACKING_PASSWORD", "MLFLOW_TRACKING_TOKEN", "DATABRICKS_TOKEN")
 _DATABASES: Final = ("sqlite:", "postgresql", "mysql", "mssql")
+# MLflow takes at most 100 params and 1,000 metrics in one call.
 _AT_ONCE: Final = 100
-"""MLflow takes at most 100 params and 1,000 metrics in one call."""
 TABLE: Final = "cases.json"
 REPORT: Final = "honestone-report.json"
 

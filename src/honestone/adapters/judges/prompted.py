@@ -184,8 +184,8 @@ def numbered_items(request: Request, question: Question) -> dict[int, Item]:
     return numbered
 
 
+# The latest by the number of the control item: case after case asks the same rubric.
 _numbered: dict[int | None, tuple[Mapping[int, Key], tuple[AskedCriterion, ...], dict[int, Item]]] = {}
-"""The latest by the number of the control item: case after case asks the same rubric."""
 
 
 def reading_of(found: ReplyReading, request: Request, steered: str | None, stop: StoppedReply | None) -> Reading:

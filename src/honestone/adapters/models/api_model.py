@@ -22,6 +22,7 @@ SCHEMA: Final = "a JSON schema for the reply"
 SEED: Final = "a seed"
 PROBABILITY: Final = "token probabilities"
 
+# How a server's refusal names the feature that it does not have.
 _NAMED_BY: Final = {
     SCHEMA: re.compile(
         r"response_?format|schema|structured[ _]output|output_(config|format)|text\.format|response_?mime|json[ _]mode|grammar",
@@ -30,14 +31,13 @@ _NAMED_BY: Final = {
     PROBABILITY: re.compile(r"log_?prob", re.I),
     SEED: re.compile(r"\bseed\b", re.I),
 }
-"""How a server's refusal names the feature that it does not have."""
 
+# (base URL, model, feature) that a server has refused in this process: not asked for again.
 _declined: set[tuple[str, str, str]] = set()
-"""(base URL, model, feature) that a server has refused in this process: not asked for again."""
 
 
+# (base URL, model) that has said in this process that it answers only in a stream.
 _streams: set[tuple[str, str]] = set()
-"""(base URL, model) that has said in this process that it answers only in a stream."""
 
 _WANTS_STREAM: Final = re.compile(
     r"\bnon-?stream|\b(?:only|must|requires?|set|enable|needs?)\b[^.;]{0,60}\bstream|\bstream\w*\W{0,3}(?:[^.;]{0,40}\b(?:true|required|only|enabled))",

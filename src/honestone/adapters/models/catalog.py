@@ -76,7 +76,7 @@ def family_of(provider: str, model: str | None = None) -> str:
     return re.split(r"[-:.@_\d]", name)[0] or known
 
 
-class ServerSettings(TypedDict, total=False):
+class EndpointSettings(TypedDict, total=False):
     """Where a model is, and how it is called. `api_key_env` None: the provider's usual variable; "": no key. `timeout` in
     seconds."""
 
@@ -92,7 +92,7 @@ def make_model(
     *,
     parameters: Mapping[str, Any] | None = None,
     api: str | None = None,
-    **server: Unpack[ServerSettings],
+    **server: Unpack[EndpointSettings],
 ) -> Model:
     """A model by provider and name. Raises SettingsError for anything that can be seen to be wrong without a call.
 
@@ -108,7 +108,7 @@ def make_model(
     return _class_of(chosen)(endpoint=endpoint, model=model.strip(), options=read_options(parameters or {}))
 
 
-def make_endpoint(known: Provider, **server: Unpack[ServerSettings]) -> Endpoint:
+def make_endpoint(known: Provider, **server: Unpack[EndpointSettings]) -> Endpoint:
     base_url, timeout, concurrency = server.get("base_url"), server.get("timeout"), server.get("concurrency")
     if timeout is not None and not 0 < timeout <= 86_400:
         raise SettingsError(f"the time limit is {timeout:g} s, but must be above 0 and at most a day")

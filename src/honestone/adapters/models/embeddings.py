@@ -9,15 +9,15 @@ from typing import Any, Unpack
 
 from honestone.adapters.loose_json import count, table, tables
 from honestone.adapters.models.api_model import no_reply, usage
-from honestone.adapters.models.catalog import ServerSettings, find_provider, make_endpoint
+from honestone.adapters.models.catalog import EndpointSettings, find_provider, make_endpoint
 from honestone.adapters.transport import Endpoint, hold, let_go
 from honestone.core.errors import SettingsError
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.needs import MachineNeeds
 from honestone.ports import CallFailed, Usage
 
+# Far above the length of any vector that a model makes.
 MOST_NUMBERS = 100_000
-"""Far above the length of any vector that a model makes."""
 
 
 class _Call:
@@ -78,7 +78,7 @@ def _is_number(one: object) -> bool:
 
 
 def make_embedder(
-    provider: str, model: str, *, dimensions: int | None = None, **server: Unpack[ServerSettings]
+    provider: str, model: str, *, dimensions: int | None = None, **server: Unpack[EndpointSettings]
 ) -> HttpEmbedder:
     """An embeddings model by provider and name. Raises SettingsError for what can be seen to be wrong without a call."""
     known = find_provider(provider)

@@ -14,8 +14,8 @@ from honestone.adapters.transport import clean
 from honestone.ports import CallFailed, Completion, Prompt
 
 SCHEMA_NAME = "reply"
+# How many tokens are weighed at each place when probabilities are kept.
 ALTERNATIVES = 5
-"""How many tokens are weighed at each place when probabilities are kept."""
 
 _PASSING = frozenset({"server_error", "rate_limit_exceeded", "vector_store_timeout"})
 

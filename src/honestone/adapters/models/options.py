@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from honestone.core.errors import SettingsError
 
+# Body fields that `extra` may not set: they decide what is asked and how the answer comes.
 _OURS: Final = frozenset({"model", "messages", "input", "contents", "stream", "n"})
-"""Body fields that `extra` may not set: they decide what is asked and how the answer comes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,8 +80,8 @@ def _amount(name: str, key: str, value: Any) -> float:
     return float(value)
 
 
+# Tokens priced to learn a rate: few enough to stay in the lowest step of prices that grow with the prompt.
 _SAMPLE: Final = 1_000
-"""Tokens priced to learn a rate: few enough to stay in the lowest step of prices that grow with the prompt."""
 
 
 def _from_library(provider: str, model: str) -> Price | None:

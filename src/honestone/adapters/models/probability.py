@@ -11,8 +11,8 @@ from honestone.adapters.loose_json import string, table, tables
 
 _TRUE = frozenset({"true", "yes"})
 _FALSE = frozenset({"false", "no"})
+# What a token may hold around its word.
 _AROUND = ' \t\r\n:,"[]{}.'
-"""What a token may hold around its word."""
 
 
 @dataclass(frozen=True, slots=True)

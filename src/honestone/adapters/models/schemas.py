@@ -9,16 +9,16 @@ T = TypeVar("T")
 
 _REMEMBERED: Final = 16
 
+# What the strict modes refuse: a schema with one of these is sent as a wish, not as a rule.
 _STRICT_CANNOT: Final = frozenset(
     "oneOf allOf not if then else dependentRequired dependentSchemas patternProperties propertyNames "
     "unevaluatedProperties minProperties maxProperties prefixItems contains".split()
 )
-"""What the strict modes refuse: a schema with one of these is sent as a wish, not as a rule."""
 
+# Bounds that Anthropic refuses to compile. The reply is checked against the rubric anyway, so they may go.
 _ANTHROPIC_CANNOT: Final = frozenset(
     "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems uniqueItems".split()
 )
-"""Bounds that Anthropic refuses to compile. The reply is checked against the rubric anyway, so they may go."""
 
 
 def remembered(make: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str, Any]], T]:

@@ -117,8 +117,8 @@ def new_sheet(question: Question) -> Sheet:
 # ------------------------------------------------------------------------------------------------------------- keys
 
 _ANSWERS: Final = {"y": True, "n": False}
+# The same keys of a Korean keyboard that is not switched to Latin letters.
 HANGUL_KEYS: Final = dict(zip("ㅛㅜㄴㅠㄷㅈㅐㅂㅌ", "ynsbewoqx", strict=True))
-"""The same keys of a Korean keyboard that is not switched to Latin letters."""
 _NUMBER: Final = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
 
 

@@ -195,8 +195,8 @@ def tell(text: str) -> None:
 
 # ------------------------------------------------------------------------------------------------- quiet from others
 
+# What every frame of the live progress line begins with (`cli.terminal`).
 _FRAME: Final = b"\r\x1b[2K"
-"""What every frame of the live progress line begins with (`cli.terminal`)."""
 
 
 @contextmanager

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TASK: Final = "case"
+# Cases that are put into the queue by one statement.
 _AT_A_TIME: Final = 5_000
-"""Cases that are put into the queue by one statement."""
+# As procrastinate_fetch_job does for one, which has locks between jobs besides: ours have none. A runner that was
+# given up takes nothing until its next heartbeat, which gives it another number.
 _TAKE: Final = b"""
 with wanted as materialized (
     select id from honestone.procrastinate_jobs
@@ -38,11 +40,9 @@ with wanted as materialized (
 update honestone.procrastinate_jobs as jobs set status = 'doing', worker_id = %(runner)s from wanted where jobs.id = wanted.id
 returning jobs.id, jobs.queue_name, jobs.args ->> 'case', jobs.attempts, jobs.priority
 """
-"""As procrastinate_fetch_job does for one, which has locks between jobs besides: ours have none. A runner that was
-given up takes nothing until its next heartbeat, which gives it another number."""
 _DONE: Final = b"delete from honestone.procrastinate_jobs where id = any(%s)"
+# Cases of an order after which the server looks at its queue again, so that it does not sort all of them for each that is taken.
 _MANY: Final = 1_000
-"""Cases of an order after which the server looks at its queue again, so that it does not sort all of them for each that is taken."""
 _LOCK: Final = b"select pg_try_advisory_xact_lock(hashtextextended('honestone sweep', 0))"
 _MAKING: Final = b"select pg_advisory_xact_lock(hashtextextended('honestone queue', 0))"
 _UP_LONGER: Final = b"select clock_timestamp() - pg_postmaster_start_time() > make_interval(secs => %s)"

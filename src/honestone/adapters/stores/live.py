@@ -20,8 +20,8 @@ import msgspec
 
 from honestone.core.live import BEAT, KeptLive, LiveRun
 
+# Seconds between two records of one run, at least.
 STEP: Final = 0.25
-"""Seconds between two records of one run, at least."""
 _IDLE: Final = 1.0  # seconds that the thread waits for another run
 _OLD: Final = 86_400.0  # seconds after which a record of a run that is over is removed
 

@@ -12,8 +12,8 @@ from typing import Final
 from honestone.adapters.stores.sqlite import SqliteStore
 from honestone.core.live import KeptLive, LiveRun
 
+# A megabyte.
 _MOST_PAGES: Final = 256
-"""A megabyte."""
 
 
 class MemoryStore(SqliteStore):

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 2
 _REPLY: Final = "reply "
+# Events and cases that are read at a time.
 _PAGE: Final = 500
-"""Events and cases that are read at a time."""
 _RUNS: Final = f"select {COLUMNS} from honestone.runs".encode()
 _INSERT_RUN: Final = b"""
 insert into honestone.runs (id, kind, subject, identity, contract, started, project, person)
@@ -62,9 +62,9 @@ insert into honestone.events (run, seq, data, once)
 select %s, coalesce(max(seq), 0) + 1, %s, %s from honestone.events where run = %s
 on conflict (run, once) where once is not null do nothing
 """
+# Before an append: of processes that append to a run at once each waits for the one before, and then sees its number. Without that
+# they choose the same number, and all but one begin again.
 _IN_TURN: Final = b"select pg_advisory_xact_lock(%s)"
-"""Before an append: of processes that append to a run at once each waits for the one before, and then sees its number. Without that
-they choose the same number, and all but one begin again."""
 _KEPT_ONCE: Final = b"select once, seq, data from honestone.events where run = %s and once = any(%s)"
 _INSERT_CASE: Final = b"insert into honestone.cases (run, number, id, data) values (%s, %s, %s, %s)"
 _CASES: Final = b"select number, data from honestone.cases where run = %s and number > %s order by number limit %s"

@@ -27,22 +27,22 @@ T = TypeVar("T")
 Work = Callable[["Cursor[TupleRow]"], T]
 
 CONNECT_SECONDS: Final = 10
+# A server that does not answer is waited for so long when a command ends.
 CLOSE_SECONDS: Final = 5.0
-"""A server that does not answer is waited for so long when a command ends."""
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 2.0
+# A client machine that is gone is noticed in half a minute, so that its locks are free.
 _SESSION: Final = b"""
 set tcp_keepalives_idle = 15; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3;
 set search_path = honestone, public;
 select pid, backend_start::text from pg_stat_activity where pid = pg_backend_pid()
 """
-"""A client machine that is gone is noticed in half a minute, so that its locks are free."""
+# In every transaction: its number in this session, so that it is known later whether it was committed. The numbers of the
+# server do not serve: after a crash it gives those of lost transactions away again.
 _COUNT: Final = b"""
 insert into honestone.commits as known (session, number) values (%s, %s)
 on conflict (session) do update set number = excluded.number, at = now() where known.number < excluded.number
 """
-"""In every transaction: its number in this session, so that it is known later whether it was committed. The numbers of the
-server do not serve: after a crash it gives those of lost transactions away again."""
 _FORGET: Final = b"delete from honestone.commits where session = %s or at < now() - interval '7 days'"
 _ENDING: Final = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
 _END: Final = b"select pg_terminate_backend(pid) from pg_stat_activity where pid = %s and backend_start::text = %s"

@@ -30,8 +30,9 @@ from honestone.core.events import (
 from honestone.core.spend import RunGrants
 from honestone.ports import Recordable, RunInfo, RunOrigin, StoreRow, StoreTable
 
+# The columns of the table `runs`, in the order of `run_info`.
 COLUMNS: Final = "id, kind, subject, identity, contract, started, finished, result, project, person"
-"""The columns of the table `runs`, in the order of `run_info`."""
+# What is copied of each table. A finished run replaces the same one that was not: no other row ever changes.
 COLUMNS_OF: Final[Mapping[StoreTable, str]] = {
     "runs": COLUMNS,
     "events": "run, seq, data",
@@ -39,7 +40,6 @@ COLUMNS_OF: Final[Mapping[StoreTable, str]] = {
     "replies": "key, judge, at, data",
     "blobs": "digest, data",
 }
-"""What is copied of each table. A finished run replaces the same one that was not: no other row ever changes."""
 ROWS_AT_A_TIME: Final = 500
 DAMAGED: Final = (
     "the other runs and every reply that was paid for are kept: `honestone runs` lists them, and running a command again "

@@ -81,8 +81,8 @@ alter table events add column once blob;
 create unique index events_once on events (run, once) where once is not null;
 """
 
+# What brings a store from version N to N + 1. Never edit one that has been released; append.
 MIGRATIONS = (_V1, _V2, _V3)
-"""What brings a store from version N to N + 1. Never edit one that has been released; append."""
 
 
 class SqliteStore:
@@ -544,8 +544,8 @@ class SqliteStore:
 
 
 _SELECT = f"select {COLUMNS} from runs"
+# Of a store that was made before runs said for which project they are, and that cannot be written to.
 _OLD_SELECT = _SELECT.replace("project, person", "null, null")
-"""Of a store that was made before runs said for which project they are, and that cannot be written to."""
 _EVENTS = "select seq, data from events where run = ? and seq > ? order by seq"
 _APPEND = (
     "insert into events (run, seq, data, once) select ?1, coalesce(max(seq), 0) + 1, ?2, ?3 from events where run = ?1 "

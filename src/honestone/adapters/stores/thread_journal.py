@@ -9,7 +9,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from honestone.adapters.stores.appending import AppendWish, Lost, append_wishes
+from honestone.adapters.stores.loop_journal import AppendWish, Lost, append_wishes
 from honestone.ports import KeptReply, Recordable, Store
 from honestone.system.together import Together
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from honestone.core.spend import GrantRequest, RunGrants
 
 T = TypeVar("T")
+# Seconds that a task which is cancelled waits for the answer to a call that it had begun.
 PATIENCE_OF_CANCELLED: Final = 10.0
-"""Seconds that a task which is cancelled waits for the answer to a call that it had begun."""
 _CLOSE_SECONDS: Final = 10.0
 
 

@@ -12,8 +12,8 @@ import socket
 import sys
 from typing import Any
 
+# Variables that belong to one call begin with this.
 MARK = "HONESTONE_"
-"""Variables that belong to one call begin with this."""
 
 
 def main() -> None:

@@ -17,8 +17,8 @@ from honestone.core.json_value import listed, visible
 from honestone.core.suite.case import Case
 from honestone.ports import NothingToClose, Output, Task
 
+# The id of a case and the number of an attempt at it.
 Attempt: TypeAlias = tuple[str, int]
-"""The id of a case and the number of an attempt at it."""
 
 
 def wanted_attempts(cases: Sequence[Case]) -> list[Attempt]:

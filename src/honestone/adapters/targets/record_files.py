@@ -52,8 +52,8 @@ class RecordedOutput:
     made_by: str | None = None
 
 
+# The index of a row, and which of the row's outputs.
 Where: TypeAlias = tuple[int, int]
-"""The index of a row, and which of the row's outputs."""
 
 
 @dataclass(frozen=True, kw_only=True)

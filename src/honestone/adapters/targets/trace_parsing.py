@@ -18,8 +18,8 @@ from honestone.ports import Output, Usage
 OUTPUT_LIMIT: Final = 16 * 1024 * 1024
 TOO_LONG: Final = f"more than {OUTPUT_LIMIT // 2**20} MiB of output"
 NOT_TEXT: Final = "its output is not UTF-8 text"
+# Of anything that is counted: more is a mistake, and sums of such numbers are none any more.
 MOST: Final = 10**15
-"""Of anything that is counted: more is a mistake, and sums of such numbers are none any more."""
 WANTED: Final = 'a JSON text, or an object {"output": TEXT, ...}'
 
 

@@ -20,8 +20,8 @@ from honestone.system import process
 from honestone.system.files import make_copy, materialise, remove
 from honestone.system.private import end_inhabitants, forget, make_private
 
+# Where an agent that is none of the known CLIs looks for skills, below its working folder.
 SKILLS: Final = ".agents/skills"
-"""Where an agent that is none of the known CLIs looks for skills, below its working folder."""
 
 _ISOLATED: Final = ("PATH", "LANG", "HOME", "TMPDIR")
 

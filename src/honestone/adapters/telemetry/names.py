@@ -34,6 +34,7 @@ ATTRIBUTES: Final[dict[str, str]] = {
     "server.port": "its port",
 }
 
+# Kind, unit and meaning.
 METRICS: Final[dict[str, tuple[str, str, str]]] = {
     "gen_ai.client.operation.duration": ("histogram", "s", "how long a call of a model or agent took"),
     "gen_ai.client.token.usage": ("histogram", "{token}", "tokens of a call"),
@@ -43,14 +44,13 @@ METRICS: Final[dict[str, tuple[str, str, str]]] = {
     "honestone.cost": ("counter", "USD", "money spent, where prices are known"),
     "honestone.run.duration": ("histogram", "s", "how long a run took"),
 }
-"""Kind, unit and meaning."""
 
+# A score: one event for the whole and one for each criterion.
 EVALUATION_EVENT: Final = "gen_ai.evaluation.result"
-"""A score: one event for the whole and one for each criterion."""
 
+# Providers whose name in the conventions is another one.
 PROVIDERS: Final = {"google": "gcp.gemini"}
-"""Providers whose name in the conventions is another one."""
 
 DURATIONS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+# The bounds of buckets that the conventions advise.
 TOKENS: Final = tuple(4**power for power in range(14))
-"""The bounds of buckets that the conventions advise."""

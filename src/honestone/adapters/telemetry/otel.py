@@ -46,8 +46,8 @@ from honestone.core.telemetry import (
     safe_name,
 )
 
+# Seconds that the end of a program waits for what is still to be sent.
 PATIENCE: Final = 3.0
-"""Seconds that the end of a program waits for what is still to be sent."""
 
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
 _Attributes = dict[str, str | int | float]

@@ -22,11 +22,11 @@ from honestone.ports import Brief, CallFailed, Completion, EagerWorker, Model, P
 from honestone.prompts.filling import load_schema, load_template
 from honestone.system.files import load_artifact, write_atomically
 
+# A file below this may be replaced whole: writing it again costs little and loses little.
 SHORT_BYTES: Final = 8_000
-"""A file below this may be replaced whole: writing it again costs little and loses little."""
 
+# About 100,000 tokens. A larger artifact needs a worker that opens files by itself.
 MAX_PROMPT_CHARS: Final = 400_000
-"""About 100,000 tokens. A larger artifact needs a worker that opens files by itself."""
 
 MAX_REPLY_CHARS: Final = 2_000_000
 _MAX_OBJECTS: Final = 200

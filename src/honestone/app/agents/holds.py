@@ -14,11 +14,11 @@ from typing import Final
 from honestone.app.agents.run_folder import HOLDS, read_json
 from honestone.system.files import write_atomically
 
+# Holds over a whole loop.
 MOST: Final = 15
-"""Holds over a whole loop."""
 
+# Holds with nothing new on record between them.
 MOST_IN_A_ROW: Final = 5
-"""Holds with nothing new on record between them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,8 @@ _SECONDS: Final = 10
 _JSON_SERVER: Final = ("mcpServers", NAME)
 _TOML_SERVER: Final = ("mcp_servers", NAME)
 _CONTAINERS: Final = ("hooks.SessionStart", "hooks.AfterAgent", "hooks.Stop", "mcpServers", "hooks")
+# What we may have made in a file that nothing is on record about; "" is the file.
 MAY_BE_MADE: Final = frozenset({"", *_CONTAINERS})
-"""What we may have made in a file that nothing is on record about; "" is the file."""
 
 
 class NotOurs(Exception):

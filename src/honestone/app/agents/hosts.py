@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+# Of the command, the skill and the MCP server.
 NAME: Final = "honestone"
-"""Of the command, the skill and the MCP server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +33,8 @@ class Host:
 _TABLES: Final = json.loads(Path(__file__).with_name("hosts.json").read_text("utf-8"))
 HOSTS: Final = {name: Host(name=name, **one) for name, one in _TABLES.items()}
 
+# Variables that name a person's own folder of a host.
 _MOVED: Final = {".claude": "CLAUDE_CONFIG_DIR", ".codex": "CODEX_HOME"}
-"""Variables that name a person's own folder of a host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,8 @@ from honestone.adapters.stores.unfinished import FILE, unfinished_loops
 from honestone.app.agents.hosts import HOSTS
 from honestone.app.agents.run_folder import KEPT, REPLIES, STEPS, read_json
 
+# Where a session finds its id in its shell, the first that is set.
 SESSION_VARIABLES: Final = ("HONESTONE_SESSION", *(host.session for host in HOSTS.values() if host.session))
-"""Where a session finds its id in its shell, the first that is set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,8 @@ from honestone.core.json_value import JsonObject
 from honestone.interop.rulph.state import NAMESPACE, read_state
 from honestone.system.files import write_atomically
 
+# In the file's name: the id of the session, as rulph keeps a state for each.
 SESSION = "{session_id}"
-"""In the file's name: the id of the session, as rulph keeps a state for each."""
 
 
 def answer_by_state(given: JsonObject, file: str, here: Path) -> StopAnswer:

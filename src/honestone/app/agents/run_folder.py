@@ -8,14 +8,14 @@ from typing import Final
 
 STEPS: Final = "step"
 
+# What the run was started with, and the session that owns it.
 KEPT: Final = "session.json"
-"""What the run was started with, and the session that owns it."""
 
+# How often the stop hook held the session.
 HOLDS: Final = "holds.json"
-"""How often the stop hook held the session."""
 
+# One character for each reply of a host agent that was recorded.
 REPLIES: Final = "replies"
-"""One character for each reply of a host agent that was recorded."""
 
 
 def read_json(path: Path) -> object:

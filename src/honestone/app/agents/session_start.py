@@ -13,8 +13,8 @@ from honestone.core.events import LoopStarted
 from honestone.core.json_value import JsonObject, quoted, visible
 from honestone.core.numbers import show_bar
 
+# Characters that an agent is given.
 LIMIT: Final = 1400
-"""Characters that an agent is given."""
 
 
 def answer_start(given: JsonObject, places: Sequence[Path], unknown: str | None = None) -> str | None:

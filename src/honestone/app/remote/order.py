@@ -38,10 +38,10 @@ from honestone.system.code_digest import code_digest
 from honestone.system.drawing import count
 from honestone.system.process import needs_of_variables
 
+# Seconds between two looks at the record of a run.
 POLL: Final = 0.5
-"""Seconds between two looks at the record of a run."""
+# After so many of them the queue is counted too.
 LOOKS: Final = 10
-"""After so many of them the queue is counted too."""
 
 
 def evaluate_remotely(
@@ -268,7 +268,7 @@ class RemoteRun:
             self._bad.add(one.case.id)
 
     def _pass_by_skipped(self) -> None:
-        """Cases that the suite itself skips are no work for a runner."""
+        """A runner has nothing to do for cases that the suite itself skips."""
         skipped = [one for one in self.record.cases.values() if one.case.skip is not None and one.passed_by is None]
         if skipped:
             log = [CasePassedBy(case=one.case.id, reason=one.case.skip or "") for one in skipped]
@@ -296,7 +296,7 @@ class RemoteRun:
             self._say_why(alive)
 
     def _say_why(self, alive: Sequence[SeenRunner]) -> None:
-        """Once each: that there is no runner, or why those that are there do not take the run."""
+        """Once each: that no runner is at work, or why those that are do not take the run."""
         run = self.run
         lines = [
             f"the runner on {one.card.host} refuses run {run}: {'; '.join(filter(None, (refused.reason, refused.remedy)))}"

@@ -17,8 +17,8 @@ from honestone.formats.findings import LintFinding
 from honestone.formats.marked import Marked
 from honestone.ports import Store
 
+# How many of the newest runs are looked through.
 RUNS: Final = 500
-"""How many of the newest runs are looked through."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,15 +24,15 @@ from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Criterion, Item, Key, Rubric
 from honestone.core.scorecard import DISAGREEMENT
 
+# Answers to one item about one artifact, by judge.
 Votes: TypeAlias = Mapping[str, Answer]
-"""Answers to one item about one artifact, by judge."""
 
 TAIL: Final = Fraction(27, 100)
+# With fewer artifacts nothing is said about an item.
 FEWEST_ARTIFACTS: Final = 5
-"""With fewer artifacts nothing is said about an item."""
 FEWEST_FOR_CORRELATION: Final = 10
+# Judges who differ on more than this share of their answers disagree about the item, not about artifacts.
 OFTEN: Final = Fraction(3, 10)
-"""Judges who differ on more than this share of their answers disagree about the item, not about artifacts."""
 
 
 @dataclass(slots=True)

@@ -20,8 +20,8 @@ from honestone.core.errors import UsageError
 from honestone.core.numbers import show_bar
 from honestone.ports import Observer
 
+# In place of a judge's name: the draft is from the words and the templates alone.
 NO_MODEL: Final = "none"
-"""In place of a judge's name: the draft is from the words and the templates alone."""
 _LONGEST: Final = 4000
 
 

@@ -37,8 +37,8 @@ from honestone.ports import Brief, Observer, Worker
 from honestone.system.files import printable
 
 SNIPPET = 400
+# Minutes that a stage works at most where no limit is given.
 HOURS = 240
-"""Minutes that a stage works at most where no limit is given."""
 
 _KINDS = {"md": "markdown", "yml": "yaml", **{name: name for name in ("markdown", "json", "jsonl", "yaml", "log")}}
 

@@ -44,8 +44,8 @@ DEFAULT_JUDGE: Final = "claude"
 DEFAULT_THRESHOLD: Final = 6.0
 
 _RATES: Final = ("execution_pass_rate", "baseline_pass_rate", "delta", "interval", "verdict")
+# What an evaluation and a suite's report say alike.
 _SAME: Final = (*_RATES, "mock", "regressions", "candidate_results", "baseline_results", "baseline_cached", "judges")
-"""What an evaluation and a suite's report say alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

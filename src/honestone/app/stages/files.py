@@ -32,8 +32,8 @@ from honestone.formats.marked import read_marked
 from honestone.formats.stage_files import JsonObject, StageFile
 from honestone.system.files import deliver, load_artifact, printable, write_atomically
 
+# Candidates that wait for a person, and those that a person turned down.
 Waiting: TypeAlias = Literal["pending", "vetoes"]
-"""Candidates that wait for a person, and those that a person turned down."""
 
 _FILES: Mapping[Waiting, str] = {"pending": "pending_promote.json", "vetoes": "veto.json"}
 

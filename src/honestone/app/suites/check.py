@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "honestone.findings/1"
 GIT_TIMEOUT: Final = 10
+# So many of a suite's runs on record are looked at, the newest first.
 MOST_RUNS: Final = 20
-"""So many of a suite's runs on record are looked at, the newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

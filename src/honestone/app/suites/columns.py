@@ -14,10 +14,10 @@ from honestone.core.suite.table import TableRecord
 from honestone.ports import RunInfo, Store
 
 TABLE = "table"
+# Kinds of runs in the store. A column is a suite's run; only its table is listed.
 COLUMN = "column"
-"""Kinds of runs in the store. A column is a suite's run; only its table is listed."""
+# The kinds whose events are those of a suite's run.
 SUITES = ("suite", COLUMN)
-"""The kinds whose events are those of a suite's run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

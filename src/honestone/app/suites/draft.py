@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 FORMATS: Final = ("task-suite", "honestone")
 SCHEMA: Final = "honestone.suite-draft/1"
+# So many tasks at most from sessions, where the request names no number.
 FROM_SESSIONS: Final = 30
-"""So many tasks at most from sessions, where the request names no number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

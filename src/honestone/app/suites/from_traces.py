@@ -25,10 +25,10 @@ from honestone.system.files import printable
 if TYPE_CHECKING:
     from honestone.app.workspace import Workspace
 
+# So many cases at most where no sample is asked for.
 MOST: Final = 1000
-"""So many cases at most where no sample is asked for."""
+# Characters of an input: a longer one is dropped.
 LONGEST: Final = 200_000
-"""Characters of an input: a longer one is dropped."""
 _NOT_SAID: Final = "(not said)"
 
 

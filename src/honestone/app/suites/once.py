@@ -15,8 +15,8 @@ from honestone.app.suites.table import TableResult
 from honestone.report.documents.suite import CaseDoc
 from honestone.system.files import write_atomically
 
+# By id what came of a case in each column of a table, with the column's name; without a table there is one, called "".
 Cases: TypeAlias = dict[str, list[tuple[str, CaseDoc]]]
-"""By id what came of a case in each column of a table, with the column's name; without a table there is one, called ""."""
 
 
 def cases_of(found: SuiteResult | TableResult) -> Cases:

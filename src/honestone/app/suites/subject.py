@@ -31,8 +31,8 @@ from honestone.report.documents.suite import REPORT, BaselineDoc, CaseDoc, Suite
 from honestone.report.documents.table import TABLE as TABLE_DOCUMENT
 from honestone.system.files import MAX_BYTES, load_artifact, printable
 
+# The baseline of a skill where none is installed.
 WITHOUT: Final = "without"
-"""The baseline of a skill where none is installed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

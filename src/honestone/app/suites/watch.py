@@ -24,8 +24,8 @@ from honestone.system.judging_files import JudgingFiles, files_named
 Report: TypeAlias = SuiteReportDoc | TableDoc
 
 POLL: Final = 0.3
+# Seconds in which nothing more changes: editors write in several steps.
 SETTLE: Final = 0.1
-"""Seconds in which nothing more changes: editors write in several steps."""
 _SOURCES: Final = frozenset(".yaml .yml .json .jsonl .csv .md .txt .py .toml".split())
 
 

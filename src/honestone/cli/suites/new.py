@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from honestone.app.suites.draft import DraftedSuite
 
 MOST_TASKS = 200
+# Dropped traces that are listed for people; JSON has all.
 MOST_SHOWN = 30
-"""Dropped traces that are listed for people; JSON has all."""
 
 
 @click.command("new", short_help="Draft tasks from a skill, a table, transcripts or traces.")

@@ -38,10 +38,10 @@ class ProbeKind(StrEnum):
     SWAPPED_QUOTES = "swapped-quotes"
 
 
+# The question that others are compared with: the artifact and the rubric as they are.
 UNTOUCHED: Final = "untouched"
-"""The question that others are compared with: the artifact and the rubric as they are."""
+# What words that are asked about by themselves are compared with: a text about something else.
 UNRELATED: Final = "unrelated"
-"""What words that are asked about by themselves are compared with: a text about something else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,12 +227,12 @@ def _said(text: str) -> set[str]:
 
 # ----------------------------------------------------------------------------------------------------------- the texts
 
+# Endings of names.
 _PROSE: Final = frozenset({"md", "markdown", "mdx", "rst", "adoc", "txt", ""})
-"""Endings of names."""
+# Between two paragraphs.
 _BREAK: Final = re.compile(r"(\r?\n(?:[ \t]*\r?\n)+)")
-"""Between two paragraphs."""
+# A line that is more than prose: a heading, a list, a table, code, front matter.
 _MARKED: Final = re.compile(r"^(?: {4}|\t|\s*(?:[#>|`*+=~<\[:\\-]|\d+[.)]))", re.MULTILINE)
-"""A line that is more than prose: a heading, a list, a table, code, front matter."""
 _SENTENCE: Final = re.compile(r"""(?<=[.!?])\s+(?=["'(\[]?[^\W_a-z])|(?<=[。！？])""")
 _FENCE: Final = "```"
 _EMPTY_FILE: Final = Entry(b"")
@@ -329,8 +329,8 @@ def _halved(parts: tuple[_T, ...]) -> tuple[_T, ...]:
 
 # ----------------------------------------------------------------------------------------------------------- the quotes
 
+# How often one quote is looked for in a text that repeats itself.
 _OFTEN: Final = 50
-"""How often one quote is looked for in a text that repeats itself."""
 
 
 def swapped_quotes(untouched: Variant, quotes: Iterable[str]) -> Variant | None:

@@ -30,8 +30,8 @@ from honestone.core.rubric import Criterion, Item, Key, Rubric
 from honestone.core.scorecard import is_na, share
 from honestone.core.statistics.rates import wilson
 
+# Of a scale: a smaller move of an answer is not a change.
 TOLERANCE: Final = Fraction(1, 10)
-"""Of a scale: a smaller move of an answer is not a change."""
 LARGEST_RATE: Final = Fraction(1, 10)
 _ANY_CHANGE: Final = (ProbeKind.ORDER, ProbeKind.NO_OP)
 

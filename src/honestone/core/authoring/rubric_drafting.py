@@ -25,8 +25,8 @@ FEWEST_CRITERIA: Final = 2
 FEWEST_ITEMS: Final = 5
 MOST_ITEMS: Final = 10
 LEVELS: Final = (0, 25, 50, 75, 100)
+# What the loop does at its default effort; the contract names it.
 MAX_ROUNDS: Final = 5
-"""What the loop does at its default effort; the contract names it."""
 
 WHY_TWO: Final = (
     "at least two criteria are needed: one alone hides what is weak, and a second one gives it away. What else matters?"
@@ -200,8 +200,8 @@ def suggested_template(about: str, library: Sequence[ShippedRubric]) -> ShippedR
     return None
 
 
+# Criteria of templates that mean the same whatever is judged. The others are drawn on only for their own category.
 _PORTABLE: Final = frozenset({("essay", "evidence"), ("essay", "argument"), ("readme", "finished")})
-"""Criteria of templates that mean the same whatever is judged. The others are drawn on only for their own category."""
 _SIZES: Final = ("min-words", "max-words", "min-chars", "max-chars")
 
 

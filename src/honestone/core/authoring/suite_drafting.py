@@ -29,8 +29,8 @@ PASS_THRESHOLD: Final = Fraction(7, 10)
 TIMEOUT: Final = 120.0
 _SHORTEST_WORD: Final = 3
 _LONGEST_PROMPT: Final = 2000
+# An answer that must not hold something has to be an answer at all.
 _FEWEST_WORDS: Final = 3
-"""An answer that must not hold something has to be an answer at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,8 +277,8 @@ def _bare(text: str) -> str:
 # ------------------------------------------------------------------------------------------------ telling words
 
 _NEGATIVE: Final = re.compile(_TABLES["negative"])
+# May turn a rule round without saying what must not be there.
 _WEAK: Final = re.compile(_TABLES["weak"])
-"""May turn a rule round without saying what must not be there."""
 _MIXED: Final = re.compile(_TABLES["mixed"])
 _BINDING: Final = re.compile(_TABLES["binding"])
 

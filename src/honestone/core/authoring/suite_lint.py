@@ -278,8 +278,8 @@ class TaskOutcome:
     is_bare: bool = False
 
 
+# A single failure may be the answer's own fault.
 _OFTEN: Final = 2
-"""A single failure may be the answer's own fault."""
 
 
 def lint_results(suite: Suite, shown: Sequence[TaskOutcome]) -> list[SuiteRemark]:

@@ -21,27 +21,27 @@ from honestone.core.belief.scores import ASIDE, ScoreBelief, ScoreModel, room
 from honestone.core.rubric import Criterion, Item, Key, Rubric
 from honestone.core.scorecard import is_na, share, share_of
 
+# The parts of a judge's error that the panel is assumed to share.
 SHARED: Final = (0.2, 0.5)
-"""The parts of a judge's error that the panel is assumed to share."""
+# Points that a judge's look is assumed to be off by.
 SDS: Final = (6.0, 10.0, 15.0)
-"""Points that a judge's look is assumed to be off by."""
+# Rates at which a judge is assumed to misread a yes/no item.
 FLIPS: Final = (0.05, 0.10, 0.14)
-"""Rates at which a judge is assumed to misread a yes/no item."""
 QUIET_SD: Final = 0.5
+# Judges (mostly programs) that hardly err at all.
 QUIET_FLIP: Final = 0.002
-"""Judges (mostly programs) that hardly err at all."""
+# The weight at which a member of a bank is given up.
 FORGOTTEN: Final = 3e-3
-"""The weight at which a member of a bank is given up."""
 
+# Points that an edit brings an anchored criterion on average, where there is room.
 GAIN: Final = 10.0
-"""Points that an edit brings an anchored criterion on average, where there is room."""
+# Points that each other criterion that judges mark loses on average.
 LOSS: Final = 0.7
-"""Points that each other criterion that judges mark loses on average."""
 
+# How sure it has to be that an edit left an item alone before a look at a rejected version counts for its base.
 UNTOUCHED: Final = 0.8
-"""How sure it has to be that an edit left an item alone before a look at a rejected version counts for its base."""
+# A yes/no item that is believed to have moved by more has been touched.
 MOVED: Final = 0.3
-"""A yes/no item that is believed to have moved by more has been touched."""
 
 M = TypeVar("M")
 

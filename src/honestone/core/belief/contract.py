@@ -16,21 +16,21 @@ from typing import Final, NamedTuple, TypeAlias
 from honestone.core.belief.normal import Atom, below, cut, log_below, merged
 from honestone.core.rubric import Criterion, Key, Rubric
 
+# Points above each bar that an anchored score is believed to need, so that common leniency costs less.
 MARGIN: Final = 1.25
-"""Points above each bar that an anchored score is believed to need, so that common leniency costs less."""
 SOFT_OVERALL: Final = 3.0
+# Points that make the value of a version smooth: how much of a bar one round can hope to move.
 SOFT_CRITERION: Final = 4.0
-"""Points that make the value of a version smooth: how much of a bar one round can hope to move."""
 
 _CLOSE: Final = 1e-6
+# Atoms that a distribution may have before neighbours are merged.
 _MOST: Final = 192
-"""Atoms that a distribution may have before neighbours are merged."""
 _BINS: Final = 24
 
 
+# What is believed about an item's answer: the probability of yes, or where it is marked on a scale (or code answered)
+# the distribution of its points.
 Odds: TypeAlias = float | Sequence[Atom]
-"""What is believed about an item's answer: the probability of yes, or where it is marked on a scale (or code answered)
-the distribution of its points."""
 
 
 class Moments(NamedTuple):

@@ -17,12 +17,12 @@ from honestone.core.belief.normal import NODES, below
 from honestone.core.belief.scores import OWN, WITNESS_LOAD
 
 START_MET: Final = 0.5
+# How often an item that only looks met is read as met by a judge that the edit did not aim at.
 LEAK: Final = 0.4
-"""How often an item that only looks met is read as met by a judge that the edit did not aim at."""
 FIXED: Final = 0.5
 FAKED: Final = 0.1
+# What an edit does: to an unmet item that it was given, and (broken) to any that is met.
 BROKEN: Final = 0.035
-"""What an edit does: to an unmet item that it was given, and (broken) to any that is met."""
 
 _COUNT: Final = len(NODES)
 

@@ -7,9 +7,10 @@ from typing import Final, NamedTuple
 
 _ROOT_2: Final = sqrt(2.0)
 _ROOT_2PI: Final = sqrt(2.0 * pi)
+# Below it `erfc` runs out of floating point, and the tail's asymptotic series is exact to seven digits.
 _FAR: Final = -30.0
-"""Below it `erfc` runs out of floating point, and the tail's asymptotic series is exact to seven digits."""
 
+# The seven Gauss-Hermite nodes of a standard normal, each with its weight: exact for polynomials up to degree 13.
 NODES: Final = (
     (-3.750439717725742, 0.0005482688559722184),
     (-2.366759410734541, 0.0307571239675865),
@@ -19,7 +20,6 @@ NODES: Final = (
     (2.366759410734541, 0.0307571239675865),
     (3.750439717725742, 0.0005482688559722184),
 )
-"""The seven Gauss-Hermite nodes of a standard normal, each with its weight: exact for polynomials up to degree 13."""
 
 
 def density(z: float) -> float:

@@ -18,10 +18,10 @@ from honestone.core.belief.normal import Atom
 
 START_MEAN: Final = 60.0
 START_SD: Final = 15.0
+# How much of the error that the panel shares a held-out judge shares too: another family, but not another world.
 WITNESS_LOAD: Final = 0.5
-"""How much of the error that the panel shares a held-out judge shares too: another family, but not another world."""
+# The share of the rest of a judge's error that stays with a version; the other half is new in every look.
 OWN: Final = 0.5
-"""The share of the rest of a judge's error that stays with a version; the other half is new in every look."""
 
 Row: TypeAlias = list[float]
 
@@ -39,14 +39,14 @@ class EditEffect(NamedTuple):
     shared_sd: float = 0.0
 
 
+# An edit that was aimed at the item: it helps (by more where there is more room), does nothing or harm, or is cosmetic.
 AIMED: Final = (
     EditEffect(0.60, 15.0, 7.0, 0.5, per_room=True),
     EditEffect(0.30, -2.0, 5.0, 0.5),
     EditEffect(0.10, -1.0, 3.0, 0.5, shared=12.0, shared_sd=5.0),
 )
-"""An edit that was aimed at the item: it helps (by more where there is more room), does nothing or harm, or is cosmetic."""
+# An edit that was aimed at something else: the item is untouched, damaged or lifted.
 ASIDE: Final = (EditEffect(0.80, 0.0, 0.5, 1.0), EditEffect(0.15, -8.0, 6.0, 0.6), EditEffect(0.05, 4.0, 3.0, 0.6))
-"""An edit that was aimed at something else: the item is untouched, damaged or lifted."""
 
 
 def room(mean: float) -> float:

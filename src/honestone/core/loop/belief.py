@@ -35,18 +35,18 @@ from honestone.core.numbers import sure
 from honestone.core.rubric import Key
 from honestone.core.scorecard import Line, Scorecard, Scorer, judge_gate
 
+# Held-out judges without whose answer a version is not PASSED; all of them where fewer are held out.
 LOOKS_NEEDED: Final = 2
-"""Held-out judges without whose answer a version is not PASSED; all of them where fewer are held out."""
 LOOKS_IN_RUN: Final = 2
+# How many calls certify one version before another edit, and when no edit follows: held-out judges first, each once,
+# then the panel again.
 LOOKS_AT_END: Final = 9
-"""How many calls certify one version before another edit, and when no edit follows: held-out judges first, each once,
-then the panel again."""
+# Calls that are kept for the end.
 RESERVE: Final = 3
-"""Calls that are kept for the end."""
+# Judges that are asked for one look before the version is given up.
 TRIES: Final = 4
-"""Judges that are asked for one look before the version is given up."""
+# What each rejection takes from the gain that is expected of another edit of the same criterion.
 YIELDS: Final = 0.85
-"""What each rejection takes from the gain that is expected of another edit of the same criterion."""
 
 _DEAD_AFTER: Final = 7
 _IDLE_AFTER: Final = 3
@@ -63,8 +63,8 @@ class Bars:
 
 
 ON_A_SCALE: Final = Bars(consult=0.15, run=0.93, end=0.75)
+# Lower at the end, because what is stated of yes/no items is modest: what is stated as .89 is so in .98 of cases.
 YES_OR_NO: Final = Bars(consult=0.15, run=0.94, end=0.55)
-"""Lower at the end, because what is stated of yes/no items is modest: what is stated as .89 is so in .98 of cases."""
 
 
 def anything(line: Line) -> bool:

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from honestone.core.loop.state import RubricPolicy
 
 POLICIES: Final = ("plain", "keep-best", "belief", "strict")
+# Those that decide by the probability that the contract is met.
 BY_BELIEF: Final = ("belief", "strict")
-"""Those that decide by the probability that the contract is met."""
 
 
 def policy_named(name: str) -> RubricPolicy:

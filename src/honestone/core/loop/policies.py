@@ -30,8 +30,8 @@ from honestone.core.scorecard import ItemLine, Line, Scorecard, Scorer, is_na
 
 REJECTIONS_BEFORE_YIELDING = 2
 REJECTIONS_SHOWN = 5
+# Characters of what a worker said about a try that was not kept.
 MESSAGE_SHOWN = 200
-"""Characters of what a worker said about a try that was not kept."""
 
 
 def choose_focus(

@@ -10,16 +10,16 @@ from enum import StrEnum
 
 from honestone.core.artifact import Entry, Version, as_text
 
+# Changed lines that one round may have unless `--max-diff` says otherwise.
 MAX_DIFF = 2000
-"""Changed lines that one round may have unless `--max-diff` says otherwise."""
+# How many times its first size an artifact may reach over all rounds unless `--max-growth` says otherwise: judges
+# prefer what is longer, and edits only add.
 MAX_GROWTH = 4.0
-"""How many times its first size an artifact may reach over all rounds unless `--max-growth` says otherwise: judges
-prefer what is longer, and edits only add."""
+# Bytes that any artifact may have, also one that began as a heading.
 ALWAYS_ALLOWED = 40_000
-"""Bytes that any artifact may have, also one that began as a heading."""
 
+# A file of 600 bytes or more that keeps less than 30% of them has most likely been truncated, not edited.
 _SHRUNK_BELOW, _SHRUNK_FROM = 0.3, 600
-"""A file of 600 bytes or more that keeps less than 30% of them has most likely been truncated, not edited."""
 
 _SAME = r"(?:unchanged|omitted|as[ ]before|as[ ]above|stays?[ ]the[ ]same|remains?[ ]the[ ]same)"
 _PLACEHOLDER = re.compile(

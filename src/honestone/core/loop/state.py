@@ -32,6 +32,7 @@ class Result(StrEnum):
     INTERRUPTED = "INTERRUPTED"
 
 
+# The rest are 1.
 EXIT_CODES: dict[Result, int] = {
     Result.PASSED: 0,
     Result.UNCONFIRMED: 3,
@@ -39,7 +40,6 @@ EXIT_CODES: dict[Result, int] = {
     Result.CONTRACT_CHANGED: 3,
     Result.INTERRUPTED: 130,
 }
-"""The rest are 1."""
 
 
 def exit_code(result: Result) -> int:
@@ -98,10 +98,10 @@ class Stop:
 Action: TypeAlias = Ask | Propose | Accept | RollBack | Stop
 
 
+# What a score may fall by and the version still be kept, where the noise of a look was not measured.
 TOLERANCE = Fraction(2, 100)
-"""What a score may fall by and the version still be kept, where the noise of a look was not measured."""
+# How many versions may be shown to the held-out judges in one run: each answer leaks a little.
 CONSULTATIONS = 3
-"""How many versions may be shown to the held-out judges in one run: each answer leaks a little."""
 
 _DEAD_AFTER = 3
 

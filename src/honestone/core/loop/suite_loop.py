@@ -27,8 +27,8 @@ from honestone.core.suite.comparison import bootstrap_pairs
 
 TRAIN, VAL, TEST = (str(split) for split in (Split.TRAIN, Split.VAL, Split.TEST))
 
+# What looks at every version, in this order: a version that val refuses is not run on train.
 STEERING: Final = (VAL, TRAIN)
-"""What looks at every version, in this order: a version that val refuses is not run on train."""
 
 _WORDS = Words(
     agrees="val passes, and so does test",

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
+# Fewer letters or digits than this are in almost any text, so they prove nothing.
 MIN_LETTERS: Final = 3
-"""Fewer letters or digits than this are in almost any text, so they prove nothing."""
 
 
 @dataclass(frozen=True, slots=True)

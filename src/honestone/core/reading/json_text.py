@@ -18,11 +18,11 @@ from enum import StrEnum
 from math import isfinite
 from typing import Final
 
+# Deeper nesting is not a reply to anything that we ask.
 MAX_DEPTH: Final = 60
-"""Deeper nesting is not a reply to anything that we ask."""
 
+# Python counts lines for every JSON error, so each failure costs up to the length of the text.
 MAX_STRICT_FAILURES: Final = 200
-"""Python counts lines for every JSON error, so each failure costs up to the length of the text."""
 
 MAX_FAILURES: Final = 20_000
 

@@ -38,8 +38,8 @@ class ReplyReading:
     repairs: tuple[str, ...] = ()
 
 
+# Number and what was answered to it: the mark, or why there is none. What was left out is added to the repairs.
 ReadAnswer: TypeAlias = Callable[[int, object, list[str]], "Mark | str"]
-"""Number and what was answered to it: the mark, or why there is none. What was left out is added to the repairs."""
 
 
 def read_reply(text: str, schema: ReplySchema, *, cut: bool = False) -> ReplyReading:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+# The words of servers for a reply, or a prompt, that a filter withheld.
 _FILTERS: Final = frozenset(
     "content_filter content-filter content_filtered guardrail_intervened safety recitation blocklist prohibited_content spii "
     "image_safety model_armor jailbreak".split()
 )
-"""The words of servers for a reply, or a prompt, that a filter withheld."""
 
 ANOTHER_JUDGE: Final = "name another judge (--judge NAME), or take out what its provider does not let it read"
 LEAST_RAISE: Final = 4_000

@@ -19,8 +19,8 @@ from fractions import Fraction
 from honestone.core.json_value import Json
 from honestone.core.suite.comparison import bootstrap, bootstrap_pairs
 
+# A baseline under this rate means a broken suite; exactly this is enough.
 BROKEN_BELOW = Fraction(1, 5)
-"""A baseline under this rate means a broken suite; exactly this is enough."""
 
 
 NOISE = "the improvement is not above the noise: the interval's lower end is not above 0"

@@ -24,8 +24,8 @@ from honestone.core.loop.proposal import touched
 from honestone.core.skill import risk as risks
 from honestone.core.skill.risk import Recommendation, Risk
 
+# An artifact, or a part of one, as its file has it: other programs write them too.
 Fields: TypeAlias = Mapping[str, object]
-"""An artifact, or a part of one, as its file has it: other programs write them too."""
 
 MAX_LINE: Final = 120
 _SHOWN: Final = 5

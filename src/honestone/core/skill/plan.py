@@ -94,11 +94,11 @@ Plan: TypeAlias = EditSection | UpdateFrontMatter | WriteFiles
 
 ACTIONS = (APPEND, REPLACE, INSERT, UpdateFrontMatter.action, WriteFiles.action)
 
+# Keys that any plan may have and that say nothing about the edit.
 _REMARKS = {"notes", "note", "reason", "rationale", "description", "summary", "comment"}
-"""Keys that any plan may have and that say nothing about the edit."""
 
+# What the heading is called before which a section is put, in plans of different programs.
 _BEFORE = ("before_heading", "before_section", "insert_before", "anchor_heading", "target_heading")
-"""What the heading is called before which a section is put, in plans of different programs."""
 
 
 # ------------------------------------------------------------------------------------------------------------ applying

@@ -29,10 +29,10 @@ _ORDER: Final = (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
 _MARKDOWN: Final = (".md", ".markdown")
 _TEXT: Final = (".txt", ".rst", ".csv", ".tsv", ".json", ".yaml", ".yml", ".toml", ".svg", ".xml")
 _DATA_THAT_RUNS: Final = frozenset({"package.json", "pyproject.toml", "settings.json", "hooks.json", "mcp.json"})
+# Keys of front matter that say what a skill may use or run.
 _POWERS: Final = re.compile(r"allowed|tools|hooks|permission|mcp|command|agent|model", re.IGNORECASE)
-"""Keys of front matter that say what a skill may use or run."""
+# Agent CLIs run such a command when they load the text.
 _RUNS_WHEN_LOADED: Final = re.compile(r"^[ \t>*-]*!`|[ \t(]!`[^`\n]+`", re.MULTILINE)
-"""Agent CLIs run such a command when they load the text."""
 
 
 def risk_of(old: Version, new: Version) -> Risk:
@@ -94,8 +94,8 @@ class Category(StrEnum):
     TESTS = "tests"
 
 
+# What a person decides about, whatever the risk.
 NOT_KEPT_ALONE: Final = frozenset({Category.PROMPT, Category.WORKFLOW, Category.TESTS})
-"""What a person decides about, whatever the risk."""
 
 _TEST_FOLDERS: Final = frozenset({"tests", "test", "fixtures", "evals"})
 _GUARD: Final = re.compile(
@@ -142,13 +142,13 @@ def _added_lines(old: Version, new: Version) -> list[str]:
     return found
 
 
+# A score of 6 or more speaks for a candidate.
 FOR_FROM: Final = Fraction(6)
-"""A score of 6 or more speaks for a candidate."""
 REJECTED_BELOW: Final = Fraction(4)
+# What `rank` without judges gives a candidate whose plan can be applied: no judge has said anything against it.
 UNJUDGED: Final = Fraction(7)
-"""What `rank` without judges gives a candidate whose plan can be applied: no judge has said anything against it."""
+# Shown next to the score, never taken from it.
 RISK_PENALTY: Final = {Risk.LOW: Fraction(0), Risk.MEDIUM: Fraction(3, 2), Risk.HIGH: Fraction(3)}
-"""Shown next to the score, never taken from it."""
 
 _NEAR: Final = Fraction(1)
 

@@ -153,8 +153,8 @@ def _require_plain_data(value: object, depth: int) -> None:
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
 _CLOSING = re.compile(r"(?:\A|(?<=[ \t]))#+\Z")
 _CODE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
+# How a line of content begins that is written as it is; any other becomes an entry of a list.
 _WRITTEN = re.compile(r"\s|[-*+] |\d+[.)] |[#|>]|```|~~~|\Z")
-"""How a line of content begins that is written as it is; any other becomes an entry of a list."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from typing import Final, TypeAlias
 from honestone.core.statistics.distributions import f_quantile
 
 Value: TypeAlias = float | str
+# How often each pair of values was given.
 Cells: TypeAlias = Mapping[tuple[Value, Value], int]
-"""How often each pair of values was given."""
 
 
 class Level(StrEnum):
@@ -115,8 +115,8 @@ def alphas(rows: Iterable[Sequence[Value]]) -> dict[Level, float | None]:
     return _alphas(Counter(tuple(sorted(Counter(row).items(), key=_value_of)) for row in rows if len(row) > 1))
 
 
+# The different values of a unit, and how many raters gave each.
 _Unit: TypeAlias = tuple[tuple[Value, int], ...]
-"""The different values of a unit, and how many raters gave each."""
 
 
 def _alphas(units: Mapping[_Unit, int]) -> dict[Level, float | None]:
@@ -137,8 +137,8 @@ def _alphas(units: Mapping[_Unit, int]) -> dict[Level, float | None]:
     return found
 
 
+# The sum of the squared differences of all ordered pairs among so many of each value.
 _Spread: TypeAlias = Callable[[Iterable[tuple[Value, int]]], float]
-"""The sum of the squared differences of all ordered pairs among so many of each value."""
 
 
 def _alpha(units: Mapping[_Unit, int], totals: Mapping[Value, int], spread: _Spread) -> float | None:

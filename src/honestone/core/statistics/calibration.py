@@ -27,14 +27,14 @@ from honestone.core.statistics.agreement import Level, Value, alphas, pair_agree
 from honestone.core.statistics.distributions import beta_quantile, f_quantile
 from honestone.core.suite.comparison import sign_test
 
+# One thing that is labelled: (artifact, criterion, item).
 Case: TypeAlias = tuple[str, str, str]
-"""One thing that is labelled: (artifact, criterion, item)."""
 Interval: TypeAlias = tuple[float, float]
 
+# A judge is lenient if its false-pass rate, 1 - TNR, is above this for sure ...
 LENIENT_PASSES: Final = 0.10
-"""A judge is lenient if its false-pass rate, 1 - TNR, is above this for sure ..."""
+# ... or if it gives this many points more than people for sure.
 LENIENT_POINTS: Final = 2.0
-"""... or if it gives this many points more than people for sure."""
 SHRINKAGE: Final = 20
 _TAIL: Final = 0.025
 _ONE_SIDED: Final = 0.05

@@ -16,8 +16,8 @@ from honestone.core.numbers import ZERO, show_points
 from honestone.core.scorecard import Outcome, Verdict
 from honestone.core.suite.attempts import Status
 
+# Of up to 1,000 cases; of more, fewer are as good: 2,000,000 draws in all, 400 samples at least.
 RESAMPLES = 2_000
-"""Of up to 1,000 cases; of more, fewer are as good: 2,000,000 draws in all, 400 samples at least."""
 
 GATES = ("regression", "missing", "delta<0")
 COMPARE_GATES = ("regression", "missing")

@@ -18,6 +18,7 @@ from honestone.core.events import (
     CasePassedBy,
     DuplicateWork,
     Event,
+    JudgeSpends,
     OutputProduced,
     RunFinished,
     SidesCompared,
@@ -25,7 +26,6 @@ from honestone.core.events import (
     SuiteStarted,
 )
 from honestone.core.json_value import JsonObject
-from honestone.core.judge_spends import JudgeSpends
 from honestone.core.numbers import to_points
 from honestone.core.rubric import Rubric
 from honestone.core.scorecard import ItemLine, Rule, Scorer, Verdict
@@ -46,8 +46,8 @@ from honestone.core.suite.attempts import (
 from honestone.core.suite.case import Case
 from honestone.core.suite.comparison import CaseSide
 
+# Cases whose words are kept in memory whatever is asked.
 FEW: Final = 1_000
-"""Cases whose words are kept in memory whatever is asked."""
 
 _NOTHING: Final = Spend()
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from honestone.core.rubric import Check
     from honestone.core.suite.trace import ToolCall, Trace
 
+# Whether it is met (None: the target does not report it), and a note.
 Answer: TypeAlias = tuple[bool | None, str | None]
-"""Whether it is met (None: the target does not report it), and a note."""
 
 NO_CALLS: Final = "the target does not report its tool calls"
 

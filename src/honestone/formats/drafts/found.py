@@ -19,8 +19,8 @@ from honestone.formats.rubric_write import dump_rubric
 
 LEFT_OUT: Final = "left out"
 MOST_CRITERIA: Final = 500
+# A longer cell or line is prose, not a requirement; it is cut there, and that is said.
 MOST_LETTERS: Final = 2_000
-"""A longer cell or line is prose, not a requirement; it is cut there, and that is said."""
 
 _WORDS: Final = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
 NAMES: Final = {role: frozenset(words.split()) for role, words in _WORDS.items()}

@@ -9,16 +9,16 @@ from typing import Final, TypeAlias
 
 from honestone.formats.drafts.found import LEFT_OUT, FoundCriterion, Notes, has_role, number_in
 
+# The place of a row, and its cells by column.
 Row: TypeAlias = tuple[str, Mapping[str, str]]
-"""The place of a row, and its cells by column."""
 
 _NUMBER = r"(\d{1,4}(?:\.\d{1,3})?)\s*(?:points?|pts?\.?|marks?|점)?"
+# A heading that is a level of a scale: `4`, `Excellent (4)`, `4 - Excellent`, `Excellent: 4`.
 _LEVEL: Final = re.compile(
     rf"(?:(?:level|score|grade|rating|stufe|nivel)?\s*{_NUMBER}|(.*\S)\s*[(\[]\s*{_NUMBER}\s*[)\]]"
     rf"|{_NUMBER}\s*[-–—:=.)]\s*(\D.*)|(.*\D)\s*[-–—:=]\s*{_NUMBER})",
     re.IGNORECASE,
 )
-"""A heading that is a level of a scale: `4`, `Excellent (4)`, `4 - Excellent`, `Excellent: 4`."""
 
 
 def criteria_in(rows: Sequence[Row], header: Sequence[str], place: str, notes: Notes) -> list[FoundCriterion]:

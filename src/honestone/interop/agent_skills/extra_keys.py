@@ -7,8 +7,8 @@ from typing import Final
 
 from honestone.formats.reader import FileEntry, Keys
 
+# From here on a key is a known one, misspelt: `asertions`. `schema_version` is not `version`.
 ALIKE: Final = 0.88
-"""From here on a key is a known one, misspelt: `asertions`. `schema_version` is not `version`."""
 
 
 def extra_keys(at: FileEntry, table: Keys) -> dict[str, object]:

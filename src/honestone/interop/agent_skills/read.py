@@ -25,10 +25,11 @@ from honestone.interop.reader import Formats, Reader
 FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
 
+# Where a file that is a mapping has its evals.
 LISTS: Final = ("evals", "test_cases", "cases")
-"""Where a file that is a mapping has its evals."""
 
 ASSERTIONS: Final = ("assertions", "expectations")
+# What skills write in place of assertions: a list of them, or one text for what is expected.
 BEHAVIOURS: Final = (
     "expected_behavior",
     "expected_behaviors",
@@ -37,7 +38,6 @@ BEHAVIOURS: Final = (
     "expect",
     "expects",
 )
-"""What skills write in place of assertions: a list of them, or one text for what is expected."""
 
 RESULTS: Final = ("expectations", "assertion_results")
 MAX_FILE: Final = 10_000_000
@@ -160,12 +160,12 @@ def _failures(reading: FileReading, entry: FileEntry) -> Iterator[Criterion]:
 
 
 _ASSERTION: Final = ("text", "description", "check", "id", "name", "prompt")
+# Keys of an assertion that would change how it is judged: nothing here does what they say.
 _JUDGES: Final = words("weight points threshold score required critical negate value pattern regex command script code")
-"""Keys of an assertion that would change how it is judged: nothing here does what they say."""
 
 
+# Types of assertions that code answers: the key that holds what is looked for, and the check of ours.
 _BY_CODE: Final[Mapping[str, tuple[str, str]]] = {"regex": ("pattern", "regex"), "contains": ("value", "contains")}
-"""Types of assertions that code answers: the key that holds what is looked for, and the check of ours."""
 
 
 def _criterion(reading: FileReading, said: Mapping[object, object], id: str, question: str, path: Steps) -> Criterion:

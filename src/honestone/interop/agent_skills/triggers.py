@@ -17,11 +17,11 @@ from honestone.interop.reader import Formats
 FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
 
+# Where a file that is a mapping has its queries.
 LISTS: Final = ("evals", "queries", "cases")
-"""Where a file that is a mapping has its queries."""
 
+# Where it has them as two lists of texts.
 GROUPS: Final[Mapping[str, bool]] = {"should_trigger": True, "should_not_trigger": False}
-"""Where it has them as two lists of texts."""
 
 
 def read_triggers(document: Document) -> SuiteSource:

@@ -21,8 +21,8 @@ from honestone.interop.agentv.templates import reading_of
 from honestone.interop.agentv.text import Texts
 
 CASE_FILES: Final = ("case.yaml", "case.yml")
+# The folder next to a case's file that is its workspace.
 WORKSPACE: Final = "workspace"
-"""The folder next to a case's file that is its workspace."""
 MAX_FILES: Final = 10_000
 _PATTERN: Final = re.compile(r"[*?\[]")
 _PROGRAM: Final = re.compile(r"\.(?:[mc]?js|[mc]?ts|py)(?::[^/\\:]+)?$", re.IGNORECASE)

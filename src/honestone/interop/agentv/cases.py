@@ -23,8 +23,8 @@ from honestone.interop.agentv.templates import lose_what_is_left
 from honestone.interop.agentv.text import Texts, fill, plain
 from honestone.interop.criteria import unique_ids
 
+# How a goal and a reference answer are put into one text.
 GOAL_THEN_ANSWER: Final = ("Goal:\n", "\n\nA good answer:\n")
-"""How a goal and a reference answer are put into one text."""
 
 _STRATEGIES: Final = {
     "pass_at_k": AttemptRule.PASS_AT_K,

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from honestone.formats.reader import words
 
+# What a case has to reach in every dialect, unless the file says otherwise.
 PASS_MARK: Final = Fraction(80, 100)
-"""What a case has to reach in every dialect, unless the file says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

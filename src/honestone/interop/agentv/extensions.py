@@ -15,6 +15,7 @@ _BEFORE: Final = ("beforeAll", "beforeEach")
 _AFTER: Final = ("afterEach", "afterAll")
 _RULES: Final = re.compile(rf"agentv:agent-rules(?::(?:{'|'.join((*_BEFORE, *_AFTER))}))?")
 _FUNCTION: Final = re.compile(rf"file://(.+):({'|'.join((*_BEFORE, *_AFTER))})")
+# What Node.js runs: the function is called with what AgentV tells it, and is waited for.
 _CALL: Final = (
     'const [file, name] = process.argv.slice(1), eval_dir = process.env.HONESTONE_SUITE, url = require("node:url");'
     ' import(url.pathToFileURL(require("node:path").resolve(eval_dir, file)))'
@@ -22,7 +23,6 @@ _CALL: Final = (
     " test_id: process.env.HONESTONE_CASE}, {hookName: name}))"
     ".catch(error => { console.error(String(error)); process.exit(1) })"
 )
-"""What Node.js runs: the function is called with what AgentV tells it, and is waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -404,8 +404,8 @@ def _text(kind: str) -> _Read:
     return read
 
 
+# What a pattern says in JavaScript of ASCII alone, and in Python of all letters and digits.
 ASCII_CLASSES: Final = re.compile(r"\\[wWdDbB]")
-"""What a pattern says in JavaScript of ASCII alone, and in Python of all letters and digits."""
 
 
 def _regex(take: FileEntry, frame: Frame) -> Checks | None:
@@ -659,8 +659,8 @@ def _skill_used(take: FileEntry, frame: Frame) -> Checks | None:
 # --------------------------------------------------------------------------------------------------------- limits
 
 
+# Graders that are a limit, here and in AgentV, with the key of it.
 LIMITS: Final = {"latency": "threshold", "cost": "budget"}
-"""Graders that are a limit, here and in AgentV, with the key of it."""
 
 
 def _limit(kind: str, key: str) -> _Read:
@@ -751,6 +751,7 @@ def _words(take: FileEntry) -> list[str] | None:
     return list(words)
 
 
+# Graders that are code, by type in kebab case.
 CODE: Final[Mapping[str, _Read]] = {
     **{kind: _text(kind) for kind in _TEXTS},
     **{kind: _limit(kind, key) for kind, key in LIMITS.items()},
@@ -767,4 +768,3 @@ CODE: Final[Mapping[str, _Read]] = {
     "token-usage": _tokens,
     "execution-metrics": _metrics,
 }
-"""Graders that are code, by type in kebab case."""

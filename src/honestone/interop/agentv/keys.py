@@ -11,10 +11,10 @@ FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
 
 _UNUSED: Final = keys("", "- config | changes nothing")
+# The table of each kind of grader that is code, with the keys that all graders have.
 CODE_GRADERS: Final[dict[str, Keys]] = {
     kind: (TABLES["grader"] + (own if "config" in own.by_name else own + _UNUSED)).named(f"a grader of type `{kind}`")
     for name, own in TABLES.items()
     if name.startswith("code ")
     for kind in name.removeprefix("code ").split(", ")
 }
-"""The table of each kind of grader that is code, with the keys that all graders have."""

@@ -14,8 +14,8 @@ from honestone.interop.agentv.keys import TABLES
 from honestone.interop.agentv.text import fill
 from honestone.interop.criteria import scaled, yes_no
 
+# Score ranges are on 0-10.
 TOP: Final = 10
-"""Score ranges are on 0-10."""
 
 OPERATORS: Final[Mapping[str, str]] = {
     "correctness": "Clearly says this, in any words: ",

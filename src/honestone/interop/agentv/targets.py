@@ -31,6 +31,7 @@ MODELS: Final = {
     "gemini": "google",
     "ollama": "ollama",
 }
+# Placeholders of a command line: AgentV's name and ours.
 _PLACES: Final = {
     "PROMPT": "PROMPT",
     "PROMPT_FILE": "PROMPT_FILE",
@@ -38,7 +39,6 @@ _PLACES: Final = {
     "EVAL_ID": "CASE_ID",
     "ATTEMPT": "ATTEMPT",
 }
-"""Placeholders of a command line: AgentV's name and ours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,8 @@ _HOLE: Final = re.compile(
     r"""\{\{-?\s*(env|vars)\.([A-Za-z_]\w*)\s*(?:\|\s*default\(\s*(?:"([^"{}]*)"|'([^'{}]*)')\s*\)\s*)?-?\}\}"""
 )
 _ENV: Final = re.compile(r"\{\{-?\s*(env\.[^{}]{0,80}?)\s*-?\}\}")
+# Characters that all texts of a file together may come to once their variables are filled in.
 MAX_FILLED_IN_ALL: Final = 50_000_000
-"""Characters that all texts of a file together may come to once their variables are filled in."""
 _SECRET_HINT: Final = "write the text itself: a file does not choose which keys models are shown"
 
 

@@ -26,8 +26,8 @@ TABLES: Final = FORMATS.tables
 NOTES: Final = FORMATS.notes
 
 DEFAULT_WEIGHT = Fraction(10)
+# The end of a scale that no option has: scores are shares of 0..1, so the scale has to reach both.
 NO_OPTION = "(none of the options)"
-"""The end of a scale that no option has: scores are shares of 0..1, so the scale has to reach both."""
 BETWEEN = "options become a scale from 0 to 1: a judge may also answer between two of them"
 
 

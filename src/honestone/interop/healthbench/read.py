@@ -18,8 +18,8 @@ FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
 NOTES: Final = FORMATS.notes
 
+# A criterion's tag that starts so is its id: the format has no other place for one.
 ID_TAG: Final = "id:"
-"""A criterion's tag that starts so is its id: the format has no other place for one."""
 REFERENCE = "the ideal completion is the case's reference, which judges see; HealthBench's own grader is not shown it"
 CRITERION_TAGS: Final = "criterion_tags"
 KEPT: Final = ("ideal_completions_group", "ideal_completions_ref_completions")

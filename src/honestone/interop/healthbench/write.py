@@ -14,8 +14,8 @@ from honestone.interop.autorubric.write import Flat, Losses, flatten, to_json, w
 from honestone.interop.healthbench.read import CRITERION_TAGS, ID_TAG, KEPT
 
 _FORMAT = "HealthBench"
+# What a line says about a case. Everything else that a case may have is a loss where it is set.
 _SAID = ("id", "rubric", "messages", "reference", "tags", "metadata")
-"""What a line says about a case. Everything else that a case may have is a loss where it is set."""
 
 
 def dump_healthbench(suite: Suite) -> tuple[str, list[Loss]]:

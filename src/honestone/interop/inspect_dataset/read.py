@@ -23,8 +23,8 @@ FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
 
 FIELDS: Final = frozenset(TABLES["sample"].by_name) - {"..."}
+# Letters of a key that is one of the user's own, not a misspelt field: `age`, `file`.
 SHORT_KEY: Final = 4
-"""Letters of a key that is one of the user's own, not a misspelt field: `age`, `file`."""
 
 
 def _columns(document: Document) -> list[str]:

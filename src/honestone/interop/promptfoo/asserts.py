@@ -27,8 +27,8 @@ from honestone.interop.sibling_files import SiblingFiles
 FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
 
+# Fills in `{{name}}`; what it cannot is lost at that place.
 Fill: TypeAlias = Callable[[str, FileReading, Steps], str]
-"""Fills in `{{name}}`; what it cannot is lost at that place."""
 
 _CODE = "is code that makes a value, which honestone does not run"
 _OTHER_MODEL = "asks a model of another kind (embeddings, a classifier, a service)"

@@ -14,8 +14,8 @@ from honestone.core.script import Language, Script
 from honestone.formats.reader import FileEntry, FileReading, Steps, shown, words
 from honestone.interop.sibling_files import SiblingFiles
 
+# What code hears of a case: promptfoo's `context`.
 CodeContext: TypeAlias = Mapping[str, object]
-"""What code hears of a case: promptfoo's `context`."""
 
 CODE_FILES: Final = words(".js .cjs .mjs .ts .cts .mts .py .rb .sh")
 _LANGUAGES: Final[Mapping[str, Language]] = {

@@ -17,8 +17,8 @@ from honestone.interop.promptfoo.code import script_of
 from honestone.interop.sibling_files import SiblingFiles
 
 NOT_RUN: Final = "made by code of this config, which runs with --allow-code only"
+# What code hears of each provider: `id` and `label`.
 Providers: TypeAlias = Sequence[Mapping[str, Json]]
-"""What code hears of each provider: `id` and `label`."""
 
 
 def code_of_prompt(name: str, reading: FileReading, path: Steps, siblings: SiblingFiles) -> Script | None:

@@ -16,8 +16,8 @@ from honestone.interop.criteria import as_text
 if TYPE_CHECKING:
     from honestone.interop.promptfoo.asserts import Assertion
 
+# promptfoo's own pass mark of `answer-relevance`; the other questions about a context have none.
 ANSWER_RELEVANCE: Final = Fraction(7, 10)
-"""promptfoo's own pass mark of `answer-relevance`; the other questions about a context have none."""
 
 
 def schema_of(a: Assertion) -> Mapping[str, Any] | None:

@@ -34,8 +34,8 @@ from honestone.interop.sibling_files import SiblingFiles
 
 MAX_CASES: Final = 10_000
 _MEDIA: Final = words(".png .jpg .jpeg .gif .webp .bmp .svg .pdf .mp3 .wav .ogg .mp4 .mov .webm")
+# Characters that all prompts together may come to once their variables are filled in.
 MAX_FILLED_IN_ALL: Final = 50_000_000
-"""Characters that all prompts together may come to once their variables are filled in."""
 
 
 # -------------------------------------------------------------------------------------------------- what is read

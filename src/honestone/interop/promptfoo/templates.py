@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2.visitor import NodeTransformer
 
+# Characters one text may grow to.
 MAX_FILLED: Final = 2_000_000
-"""Characters one text may grow to."""
+# Characters of a template with more in it than names.
 MAX_TEMPLATE: Final = 100_000
-"""Characters of a template with more in it than names."""
+# Rounds of all loops of one template.
 MAX_STEPS: Final = 100_000
-"""Rounds of all loops of one template."""
 MAX_SECONDS: Final = 5.0
 
 _HOLE: Final = re.compile(r"\{\{-?\s*([^{}]{0,300}?)\s*-?\}\}")
@@ -74,8 +74,8 @@ def fill(text: str, variables: Mapping[str, object]) -> Filled:
     return Filled("".join(parts) + rest, tuple(dict.fromkeys(lost))[:3], tuple(dict.fromkeys(empty)))
 
 
+# promptfoo's own variable: what was said in the tests before.
 _CONVERSATION: Final = "_conversation"
-"""promptfoo's own variable: what was said in the tests before."""
 
 _TOO_LONG: Final = f"filled in, this text has more than {MAX_FILLED} characters"
 
@@ -155,8 +155,8 @@ class _Rendering:
             raise _Unreadable(f"it takes more than {MAX_SECONDS:g} s")
 
 
+# The rendering under way.
 _HERE: ContextVar[_Rendering] = ContextVar("rendering")
-"""The rendering under way."""
 
 
 def _rendered(text: str, variables: Mapping[str, object]) -> Filled:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 MOST_FILES: Final = 200
+# Bytes of a Python file that is looked through.
 LARGEST_FILE: Final = 1_000_000
-"""Bytes of a Python file that is looked through."""
 
 
 class EvaluatorClasses:

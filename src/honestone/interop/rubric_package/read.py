@@ -21,8 +21,8 @@ FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
 NOTES: Final = FORMATS.notes
 
+# What an entry of autorubric may have and one of `rubric` has not.
 OWN_KEYS = frozenset({"name", "options", "scale_type", "aggregation"})
-"""What an entry of autorubric may have and one of `rubric` has not."""
 
 
 # ------------------------------------------------------------------------------------------------------ the shared shape

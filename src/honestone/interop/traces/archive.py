@@ -19,14 +19,14 @@ from typing import Final
 from honestone.core.errors import FileError
 from honestone.core.json_value import visible
 
+# Of an archive, and of all that is unpacked from it.
 MAX_BYTES: Final = 100_000_000
-"""Of an archive, and of all that is unpacked from it."""
 MAX_MEMBERS: Final = 200_000
 MAGIC: Final = b"PK\x03\x04"
 _ZSTD: Final = 93
 _SAMPLE: Final = re.compile(r"samples/[^/]+\.json")
+# What of a member's own header matters: its mark, and how long its name and its extra field are.
 _HEADER: Final = struct.Struct("<4s22xHH")
-"""What of a member's own header matters: its mark, and how long its name and its extra field are."""
 _JSON_HINT: Final = "inspect log convert --to json writes it as JSON"
 
 

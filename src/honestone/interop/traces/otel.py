@@ -109,11 +109,11 @@ def _span(plain: JsonObject, shared: Mapping[str, Json], place: str) -> Span:
     )
 
 
+# What events of a span were called in earlier versions of the conventions.
 _OLD: Final[Mapping[str, str]] = {
     "gen_ai.prompt": "gen_ai.input.messages",
     "gen_ai.completion": "gen_ai.output.messages",
 }
-"""What events of a span were called in earlier versions of the conventions."""
 
 
 def whole_number_of_time(value: Json) -> int:

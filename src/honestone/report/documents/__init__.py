@@ -86,5 +86,5 @@ def fields_of(source: object, *names: str) -> dict[str, Any]:
 
 
 JsonDocument: TypeAlias = dict[str, Any]
+# What a document holds under a key, for who reads it as plain values.
 JsonValue: TypeAlias = Any
-"""What a document holds under a key, for who reads it as plain values."""

@@ -19,6 +19,7 @@ from honestone.system.drawing import line
 
 IMPROVEMENT: Final = "honestone.improvement/1"
 
+# The results that end a loop short of its goal, and what tripped.
 BREAKERS: Final = {
     "PLATEAU": "no progress",
     "ROUND_LIMIT": "round limit",
@@ -27,11 +28,10 @@ BREAKERS: Final = {
     "NO_CHANGE": "the worker changed nothing",
     "WORKER_FAILED": "the worker failed",
 }
-"""The results that end a loop short of its goal, and what tripped."""
 
 
+# Characters of what a worker said that a report keeps.
 LONGEST_WORDS: Final = 300
-"""Characters of what a worker said that a report keeps."""
 
 
 class MoveDoc(Struct, frozen=True, kw_only=True):

@@ -24,8 +24,8 @@ VERDICTS: Final = {
 LOW_CONFIDENCE: Final = "fewer than two judges marked everything, so nothing cross-checks the score"
 NOTHING_CAN_FAIL: Final = "nothing can fail: threshold and floors are 0, and nothing is required"
 SELF_EVALUATED: Final = "the marks come from the worker's own model"
+# Judges further apart than this on one criterion are flagged (DESIGN §8).
 APART: Final = 20
-"""Judges further apart than this on one criterion are flagged (DESIGN §8)."""
 
 
 class ArtifactDoc(Struct, frozen=True, kw_only=True):
@@ -459,8 +459,8 @@ def items_of(criteria: Iterable[CriterionDoc]) -> Iterator[tuple[CriterionDoc, I
             yield criterion, item
 
 
+# What a report lists of the items: the heading and the glyph.
 GROUPS: Final = (("Not met", "no"), ("Not answered", "unknown"), ("Met, but not in full", "split"))
-"""What a report lists of the items: the heading and the glyph."""
 
 
 def grouped_findings(criteria: Sequence[CriterionDoc]) -> list[list[tuple[CriterionDoc, ItemDoc]]]:

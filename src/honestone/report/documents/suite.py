@@ -40,8 +40,8 @@ from honestone.report.documents.scorecard import (
 from honestone.system.drawing import count, line
 
 REPORT: Final = "honestone.report/1"
+# Raised by one where a release adds fields.
 REVISION: Final = 4
-"""Raised by one where a release adds fields."""
 COMPARISON: Final = "honestone.comparison/1"
 PARTIAL: Final = "PARTIAL"
 TREND: Final = "honestone.trend/1"
@@ -55,8 +55,8 @@ STATUSES: Final[Mapping[str, tuple[str, str]]] = {  # in the order of a summary:
     "target-error": ("warn", "yellow"),
     "skipped": ("absent", "dim"),
 }
+# The order in which people read cases; data keeps the file's.
 WORST_FIRST: Final = ("failed", "target-error", "inconclusive", "skipped", "passed")
-"""The order in which people read cases; data keeps the file's."""
 
 
 class TraceCallDoc(Struct, frozen=True, kw_only=True):

@@ -18,8 +18,8 @@ from honestone.ports import CallFailed
 MAX_RESULT_BYTES: Final = 256_000_000
 _LISTED: Final = 100
 _PAGES: Final = 5
+# Seconds by which the server's clock may be behind ours.
 _CLOCKS: Final = 600.0
-"""Seconds by which the server's clock may be behind ours."""
 
 NO_BATCHES: Final = "leave out --batch, or name a judge of OpenAI or Anthropic"
 _STATUS: Final = {

@@ -14,8 +14,8 @@ import msgspec
 from honestone.core.errors import StoreError
 from honestone.system.files import write_atomically
 
+# Replies of a batch can be fetched for 29 days (Anthropic) or 30 (OpenAI).
 KEPT_DAYS: Final = 28
-"""Replies of a batch can be fetched for 29 days (Anthropic) or 30 (OpenAI)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+# What a call in a batch costs, as a share of the price of the same call by itself: at OpenAI and at Anthropic.
 PRICE_SHARE: Final = 0.5
-"""What a call in a batch costs, as a share of the price of the same call by itself: at OpenAI and at Anthropic."""
 
+# Requests in one batch. Both providers take at least 50,000; but each holds a claim in the store until it is answered, and a
+# shared store has room for a few thousand.
 MOST: Final = 2_000
-"""Requests in one batch. Both providers take at least 50,000; but each holds a claim in the store until it is answered, and a
-shared store has room for a few thousand."""
 
+# Whose models can be asked in batches. A server of one's own (ollama, vllm) answers at once and at no price.
 PROVIDERS: Final = ("openai", "compatible", "anthropic")
-"""Whose models can be asked in batches. A server of one's own (ollama, vllm) answers at once and at no price."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,8 @@ from honestone.adapters.models.batches.options import MOST, BatchOptions
 from honestone.adapters.transport import Answer, let_go
 from honestone.ports import CallFailed
 
+# How long no further request has come when a batch is sent.
 QUIET_SECONDS: Final = 1.0
-"""How long no further request has come when a batch is sent."""
 MOST_BYTES: Final = 100_000_000
 FIRST_LOOK: Final = 1.0
 LONGEST_WAIT: Final = 60.0

@@ -10,8 +10,8 @@ from honestone.core.authoring.lint.words import NEGATIONS, quoted_in, stems
 from honestone.core.rubric import Rubric
 
 _SHORTEST: Final = 4
+# Words of the longer of two wordings that overlap.
 _LONGEST: Final = 9
-"""Words of the longer of two wordings that overlap."""
 
 
 def near_duplicates(rubric: Rubric) -> Iterator[Remark]:

@@ -10,10 +10,10 @@ from honestone.core.authoring.lint.remark import Path, Remark, criteria_of
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Criterion, Rubric, as_written
 
+# Items of a checklist that judges answer: fewer make coarse scores, more are answered carelessly.
 FEWEST, MOST = 5, 10
-"""Items of a checklist that judges answer: fewer make coarse scores, more are answered carelessly."""
+# Where code answers every item, it answers the last as carefully as the first.
 _FEWEST_CHECKS, _MOST_CHECKS = 3, 15
-"""Where code answers every item, it answers the last as carefully as the first."""
 _NEAR_100: Final = (90, 110)
 
 

@@ -34,8 +34,8 @@ _FAMILIES: Final = [
     _Family(_english(row["words"]) if "words" in row else _korean(row["korean"]), row["instead"], "weak" in row)
     for row in WORDING["vague"]
 ]
+# Signs that a wording says itself what it means: a number, a quote, an example, a list, a remark in brackets.
 _CONCRETE: Final = re.compile(WORDING["signs"]["concrete"])
-"""Signs that a wording says itself what it means: a number, a quote, an example, a list, a remark in brackets."""
 _CODE_NAME: Final = re.compile(r"\w[_./]\w|\b[a-z]+[A-Z]\w*")
 _SAYS_MORE: Final = re.compile(WORDING["signs"]["says_more"], re.IGNORECASE)
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from honestone.core.tables import table_json
 
+# The tables of `wording.toml`, with its parts put into the patterns.
 WORDING: Final = json.loads(table_json("authoring/lint/wording"))
-"""The tables of `wording.toml`, with its parts put into the patterns."""
 
 
 def word_list(name: str) -> frozenset[str]:
