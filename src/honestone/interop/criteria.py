@@ -11,7 +11,7 @@ from typing import Any, Final
 from honestone.core.checks import check_problem, own_bar
 from honestone.core.errors import RubricError
 from honestone.core.numbers import ONE, ZERO
-from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, as_written, slug
+from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, as_written, free_id, slug
 from honestone.formats.check_words import check_in_words
 from honestone.formats.reader import FileReading, Steps
 
@@ -102,7 +102,7 @@ def checklist(
     """A criterion whose score is the share of its items that are met, their ids made unique."""
     seen: dict[str, Item] = {}
     for item in items:
-        unique = distinct(item.id, seen)
+        unique = free_id(item.id, seen)
         seen[unique] = replace(item, id=unique)
     return Criterion(id=id, requirement=requirement or id, weight=weight, floor=floor, items=tuple(seen.values()))
 
@@ -156,20 +156,12 @@ def unique_ids(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
     def rename(criterion: Criterion, parent: str | None) -> Criterion:
         grouped = f"{parent}.{criterion.id}"
         id = grouped if parent is not None and criterion.id in seen and grouped not in seen else criterion.id
-        id = distinct(id, seen)
+        id = free_id(id, seen)
         seen.add(id)
         items = tuple(replace(item, id=id) if item.whole else item for item in criterion.items)
         return replace(criterion, id=id, items=items, children=tuple(rename(child, id) for child in criterion.children))
 
     return tuple(rename(criterion, None) for criterion in criteria)
-
-
-def distinct(id: str, taken: Mapping[str, object] | set[str]) -> str:
-    """An id that is not taken yet."""
-    unique, number = id, 2
-    while unique in taken:
-        unique, number = f"{id}-{number}", number + 1
-    return unique
 
 
 def text_of_parts(reading: FileReading, content: Any, path: Steps) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from honestone.core.errors import FileError, UsageError
 from honestone.core.json_value import Json
-from honestone.core.rubric import slug
+from honestone.core.rubric import free_id, slug
 from honestone.core.script import Script
 from honestone.core.suite.case import AttemptRule, Case, Message, Suite, TargetSpec
 from honestone.formats.csv_rows import csv_rows
@@ -24,7 +24,7 @@ from honestone.formats.marked import Marked
 from honestone.formats.nodes import node_of
 from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, shown, words
 from honestone.formats.source import Loss, SuiteSource
-from honestone.interop.criteria import as_text, distinct, gated, text_of_parts, undecided
+from honestone.interop.criteria import as_text, gated, text_of_parts, undecided
 from honestone.interop.promptfoo.asserts import FORMATS, TABLES, Scope, assertion_of_cell, is_type, read_assertions
 from honestone.interop.promptfoo.code import CODE_FILES, json_values, read_transform, suffix_of
 from honestone.interop.promptfoo.made import NOT_RUN, code_of_prompt, prompts_made, tests_made
@@ -250,7 +250,7 @@ class _Config:
             found = []
         unique: dict[str, _Prompt] = {}
         for prompt in found:
-            id = distinct(prompt.id, unique)
+            id = free_id(prompt.id, unique)
             unique[id] = replace(prompt, id=id)
         return list(unique.values())
 
@@ -597,7 +597,7 @@ class _Config:
             found.append((id, self.known(own, test)))
         templates = self.messages(prompt, [known for _, known in found])
         for (id, known), messages in zip(found, templates, strict=True):
-            cases.add(self.case(distinct(id, cases), prompt, messages, layers, known, options), test.at)
+            cases.add(self.case(free_id(id, cases), prompt, messages, layers, known, options), test.at)
 
     def known(self, variables: Mapping[str, Any], test: _Layer) -> dict[str, Any]:
         """The variables of a case, those that hold templates filled in."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.numbers import ONE, ZERO, exact
-from honestone.core.rubric import Criterion, Item, as_written, slug
+from honestone.core.rubric import Criterion, Item, as_written, free_id, slug
 from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message, Suite, TargetSpec
 from honestone.formats.document import Document
 from honestone.formats.reader import Cases, FileEntry, FileReading, Keys, Steps, did_you_mean, shown
@@ -18,7 +18,6 @@ from honestone.interop.criteria import (
     MAJORITY,
     check_item,
     checklist,
-    distinct,
     gated,
     scaled,
     sound_check,
@@ -280,7 +279,7 @@ def _code(g: _Grader) -> Criterion | None:
             g.at.reading.loss(f"the assertion `{assertion[:60]}` of `{g.name}` {script}", path, hint)
             continue
         g.at.reading.runs(f"the grader `{g.name}` (`code`)", path)
-        id = distinct(slug(assertion), {item.id for item in items})
+        id = free_id(slug(assertion), {item.id for item in items})
         items += [
             replace(item, id=id, requirement=assertion.strip()) for item in g.item(path, "script", script.to_plain())
         ]
