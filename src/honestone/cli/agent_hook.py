@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import click
 
+from honestone.cli import options as shared
 from honestone.cli.main import LazyGroup
 from honestone.core.json_value import JsonObject, visible
 
@@ -44,9 +45,7 @@ def hook() -> None:
 
 
 @click.command("stop")
-@click.option(
-    "--state", metavar="FILE", help="Decide by the state.json of a rulph loop; {session_id} in the name is filled in."
-)
+@shared.options("agent hook stop")
 def stop(state: str | None) -> None:
     """Hold a session that owns an unfinished run of steps; let go otherwise.
 

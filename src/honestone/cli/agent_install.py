@@ -18,27 +18,9 @@ from honestone.system.drawing import clean, style_for
 
 SCHEMA = "honestone.agent/1"
 
-_agents = click.option(
-    "--agent",
-    "agents",
-    multiple=True,
-    type=click.Choice(["claude", "codex", "gemini"]),
-    help="Which agent; repeat for more.",
-)
-_scope = click.option(
-    "--project/--user", "project", default=None, help="In this folder, or in your home.  [default: project]"
-)
-_dry_run = click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
-
 
 @click.command("install", short_help="Write the skill, the hooks and the MCP server for coding agents.")
-@_agents
-@_scope
-@click.option("--mcp", is_flag=True, help="The MCP server too.")
-@click.option("--command", metavar="CMD", help="How the agent calls honestone.  [default: honestone]")
-@_dry_run
-@click.option("--force", is_flag=True, help="Replace a skill that is not ours; uninstall gives it back.")
-@shared.json_option
+@shared.options("agent install")
 def install(project: bool | None, as_json: bool, **given: Any) -> int:
     """Write the skill, the hooks and with --mcp the MCP server into the files of coding agents: those on PATH, or --agent.
 
@@ -56,11 +38,7 @@ def install(project: bool | None, as_json: bool, **given: Any) -> int:
 
 
 @click.command("uninstall", short_help="Take out what `agent install` put in.")
-@_agents
-@_scope
-@_dry_run
-@click.option("--force", is_flag=True, help="Remove our skill even if it was edited.")
-@shared.json_option
+@shared.options("agent uninstall")
 def uninstall(agents: tuple[str, ...], project: bool | None, as_json: bool, **given: Any) -> int:
     """Take out what `honestone agent install` put in, for every agent or those named. Edits made since then stay."""
 
@@ -70,9 +48,7 @@ def uninstall(agents: tuple[str, ...], project: bool | None, as_json: bool, **gi
 
 
 @click.command("status", short_help="Whether honestone is installed in coding agents.")
-@_agents
-@_scope
-@shared.json_option
+@shared.options("agents", "scope", "json")
 def status(agents: tuple[str, ...], project: bool | None, as_json: bool) -> int:
     """Whether the files of each agent hold what `honestone agent install` writes, here and in your home."""
 

@@ -15,23 +15,7 @@ from honestone.formats.ratings import Columns, parse_scale
 
 
 @click.command("agreement", short_help="How far raters agree, from a table of their ratings.")
-@click.argument("table", type=shared.PATH)
-@click.option("--unit", multiple=True, metavar="COLUMN", help="A column that names the unit; repeat it.")
-@click.option("--raters", multiple=True, metavar="COLUMN", help="A rater's column; repeat it. [all other columns]")
-@click.option("--ignore", multiple=True, metavar="COLUMN", help="A column to leave out; repeat it.")
-@click.option("--truth", metavar="COLUMN", help="The rater whom each other one is compared with.")
-@click.option("--scale", metavar="LOW-HIGH", help="Leave out, and list, values that are off this scale.")
-@click.option("--level", type=click.Choice([str(level) for level in Level]), help="[interval; of words nominal]")
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "markdown", "truescore"]),
-    default="text",
-    show_default=True,
-    help="`truescore` writes the table as that program reads it.",
-)
-@shared.json_option
+@shared.options("agreement")
 def agreement(
     table: Path, raters: tuple[str, ...], scale: str | None, level: str | None, form: str, as_json: bool, **named: Any
 ) -> int:

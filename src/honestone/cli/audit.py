@@ -18,17 +18,7 @@ from honestone.system.drawing import line
 
 
 @click.command("audit", short_help="Whether judges can be talked round, by probes with known answers.")
-@click.argument("artifact", type=shared.PATH)
-@click.option("--rubric", "-r", type=shared.PATH, required=True, help="The rubric file.")
-@click.option(
-    "--require-tier",
-    type=click.Choice([str(tier) for tier in reversed(Tier)]),
-    help="Exit 1 where a judge does not reach that tier.",
-)
-@shared.judging_options
-@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
-@shared.json_option
-@shared.quiet_option
+@shared.options("audit")
 @asks_people
 def audit(
     artifact: Path, rubric: Path, require_tier: str | None, form: str, as_json: bool, quiet: bool, **options: Any

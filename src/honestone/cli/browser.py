@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TextIO
 
-from honestone.cli.options import browser_options, refuse_without_browser
+from honestone.cli import options as shared
 from honestone.cli.terminal import PERSON, dump_line, here
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ def _has_screen() -> bool:
 def asks_people(command: Callable[..., int]) -> Callable[..., int]:
     """A command with --browser, which asks the judge and worker `human` there instead of at the terminal."""
 
-    @browser_options
+    @shared.options("browser")
     @wraps(command)
     def asking(*args: Any, browser: bool, port: int | None, no_open: bool, **options: Any) -> int:
         if not browser:
-            refuse_without_browser(port, no_open)
+            shared.refuse_without_browser(port, no_open)
             return command(*args, **options)
         from honestone.view.judging import person_in_browser
 

@@ -15,17 +15,7 @@ from honestone.cli.terminal import Progress, here, render, write
 
 
 @click.command("calibrate", cls=Grouped, short_help="How far judges agree with people who labelled a sample.")
-@click.argument("artifacts", type=shared.PATH, nargs=-1, metavar="[ARTIFACT]...")
-@click.option("--labels", type=shared.PATH, required=True, metavar="FILE", help="What people said: CSV or JSON lines.")
-@click.option("--rubric", "-r", type=shared.PATH, required=True, help="The rubric file.")
-@shared.judging_options
-@click.option("--strict", is_flag=True, help="Exit 1 when a judge is lenient.")
-@shared.accept_loss_option
-@click.option(
-    "--format", "-f", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True
-)
-@shared.json_option
-@shared.quiet_option
+@shared.options("calibrate")
 @asks_people
 def calibrate(artifacts: tuple[Path, ...], strict: bool, form: str, as_json: bool, quiet: bool, **options: Any) -> int:
     """Measure judges against people: judge every labelled artifact, and compare the answers with the labels.

@@ -10,27 +10,14 @@ import click
 from honestone.app.records import open_run
 from honestone.app.suites import compare as use_case
 from honestone.cli import options as shared
-from honestone.cli.suites.options import COMPARISON_FORMATS, print_suite
+from honestone.cli.suites.options import print_suite
 from honestone.cli.terminal import exit_code_of, here, render, write, write_page
 from honestone.core.errors import StoreError
 from honestone.report.documents.suite import ComparisonDoc
 
 
 @click.command("compare", short_help="Compare two runs of a suite, case by case.")
-@click.argument("baseline")
-@click.argument("candidate")
-@click.option(
-    "--fail-on",
-    "gates",
-    multiple=True,
-    metavar="GATE",
-    help="regression, missing or delta<0; repeat it. [regression and missing]",
-)
-@click.option("--across-contracts", is_flag=True, help="Compare runs that were judged differently all the same.")
-@click.option("--require-improvement", is_flag=True, help="Pass only if the lower bound of the interval is above 0.")
-@click.option("-f", "--format", "form", type=click.Choice(COMPARISON_FORMATS), default="text", show_default=True)
-@shared.store_option
-@shared.json_option
+@shared.options("compare")
 def compare(form: str, as_json: bool, **asked: Any) -> int:
     """Compare two runs of one suite: BASELINE, then CANDIDATE. Each is a run or a file with a saved --json report.
 
@@ -58,12 +45,7 @@ def _write_comparison(document: ComparisonDoc) -> None:
 
 
 @click.command("trend", short_help="Show how a suite's results changed over its runs.")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option(
-    "-f", "--format", "form", type=click.Choice(["text", "markdown", "json"]), default="text", show_default=True
-)
-@shared.store_option
-@shared.json_option
+@shared.options("trend")
 def trend(runs: tuple[str, ...], form: str, as_json: bool) -> int:
     """Show runs in the order given: pass rate, mean score, and the cases that turned."""
     document = use_case.trend(here(), runs)

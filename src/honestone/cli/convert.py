@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from honestone.app.convert import RUBRIC_FORMATS, SUITE_FORMATS, Conversion
+from honestone.app.convert import Conversion
 from honestone.app.convert import convert_rubric as rubric_in
 from honestone.app.convert import convert_suite as suite_in
 from honestone.cli import options as shared
@@ -17,23 +16,8 @@ from honestone.cli.terminal import dump, write
 from honestone.system.new_file import refuse_overwriting, write_new
 
 
-def _convert_options(forms: tuple[str, ...]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    return shared.combined(
-        click.argument("path", type=shared.PATH),
-        shared.choice("--to", "|".join(forms), "honestone", help="The format to write."),
-        click.option("--output", type=shared.PATH, metavar="FILE", help="Where to write it. [stdout]"),
-        click.option("--force", is_flag=True, help="Overwrite an existing file."),
-        click.option(
-            "--accept-loss", is_flag=True, help="Write the rest where one of the formats cannot say something."
-        ),
-        shared.read_as_option,
-        shared.quiet_option,
-    )
-
-
 @click.command("convert", short_help="Write a suite in another format.")
-@_convert_options(SUITE_FORMATS)
-@shared.allow_outside_option
+@shared.options("suite convert")
 def convert_suite(
     path: Path, to: str, accept_loss: bool, allow_outside: tuple[Path, ...], read_as: str | None, **writing: Any
 ) -> int:
@@ -46,10 +30,7 @@ def convert_suite(
 
 
 @click.command("show", short_help="Show a suite as it is run.")
-@click.argument("path", type=shared.PATH, metavar="SUITE", required=False)
-@click.option("--schema", is_flag=True, help="The JSON Schema of suite files, for editors.")
-@shared.accept_loss_option
-@shared.allow_outside_option
+@shared.options("suite show")
 def show_suite(path: Path | None, schema: bool, accept_loss: bool, allow_outside: tuple[Path, ...]) -> int:
     """Show a suite as it is run, in our format: cases of tables, `defaults` and vars filled in."""
     if schema:
@@ -64,7 +45,7 @@ def show_suite(path: Path | None, schema: bool, accept_loss: bool, allow_outside
 
 
 @click.command("convert", short_help="Write a rubric in another format.")
-@_convert_options(RUBRIC_FORMATS)
+@shared.options("rubric convert")
 def convert_rubric(path: Path, to: str, accept_loss: bool, read_as: str | None, **writing: Any) -> int:
     """Write a rubric, ours or another tool's, in another format.
 

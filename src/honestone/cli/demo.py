@@ -40,17 +40,7 @@ EXAMPLES: Mapping[str, str] = {"readme": "project/README.md", "package": "projec
 
 
 @click.command("demo", short_help="A whole run, offline, on real files.")
-@click.argument("name", type=click.Choice(list(EXAMPLES)), default="readme")
-@click.option(
-    "--dir",
-    "folder",
-    type=shared.PATH,
-    metavar="DIR",
-    help=f"The folder to make. [{FOLDER}; a number is added when it is there]",
-)
-@click.option("--keep/--no-keep", default=True, help="Keep the folder. [keep]")
-@shared.json_option
-@shared.quiet_option
+@shared.options("demo")
 def demo(name: str, folder: Path | None, keep: bool, as_json: bool, quiet: bool) -> int:
     """A whole run, offline, on real files: readme, package or skill.
 

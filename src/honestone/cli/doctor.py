@@ -26,8 +26,7 @@ _SANDBOXES: Final = {
 
 
 @click.command("doctor", short_help="Which judges, workers and targets can run here.")
-@shared.store_option
-@shared.json_option
+@shared.options("store", "json")
 def doctor(as_json: bool) -> int:
     """Which judges, workers and targets can run here, and how to get the rest. Spends no call."""
     workspace = here()

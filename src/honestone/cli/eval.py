@@ -14,38 +14,14 @@ from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
 from honestone.cli.helping import Grouped
 from honestone.cli.runs import refuse_other_formats
-from honestone.cli.suites.options import SUITE_FORMATS, take_suite_request
+from honestone.cli.suites.options import take_suite_request
 from honestone.cli.terminal import MANY, Printer, Progress, exit_code_of, here
 from honestone.core.errors import UsageError
 from honestone.core.scorecard import Outcome
 
 
 @click.command("eval", cls=Grouped, short_help="Score artifacts against a rubric, or run a suite.")
-@click.argument("artifacts", nargs=-1, required=True, metavar="ARTIFACT...|SUITE")
-@click.option("-r", "--rubric", type=shared.PATH, help="The rubric file; without one, run a suite.")
-@shared.judging_options
-@click.option(
-    "-t",
-    "--target",
-    "targets",
-    multiple=True,
-    help="What makes the output that is judged; of a suite repeat it: a column each. [the suite's, else identity]",
-)
-@click.option("--gate-only", is_flag=True, help="Stop asking judges once the verdict cannot change.")
-@click.option("--input", help="The input that a target gets. [the artifact's text]")
-@click.option("--reference", help="A reference answer that judges see.")
-@click.option("--recorded", is_flag=True, help="Ask no judge: take the replies on record.")
-@click.option(
-    "--batch", is_flag=True, help="Ask through the batch APIs of OpenAI and Anthropic: half the price, within 24 hours."
-)
-@click.option("--staged", is_flag=True, help="Judge what is staged in git, as the next commit would have it.")
-@shared.accept_loss_option
-@shared.allow_code_option
-@click.option("--locked", is_flag=True, help="Refuse a rubric, prompt, judge or bar other than `rubric lock` wrote.")
-@shared.suite_options
-@click.option("-f", "--format", "form", type=click.Choice(SUITE_FORMATS), default="text", show_default=True)
-@shared.json_option
-@shared.quiet_option
+@shared.options("eval")
 @asks_people
 def eval_(
     artifacts: tuple[str, ...],

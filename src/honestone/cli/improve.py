@@ -12,8 +12,7 @@ from honestone.app.records import open_run
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
 from honestone.cli.helping import Grouped
-from honestone.cli.options import loop_options
-from honestone.cli.terminal import FORMATS, Progress, here, render_improvement, write, write_page
+from honestone.cli.terminal import Progress, here, render_improvement, write, write_page
 from honestone.core.errors import Interrupted
 from honestone.core.loop.state import Result
 from honestone.report.documents.improvement import RoundDoc
@@ -22,47 +21,7 @@ from honestone.system.drawing import style_for
 
 
 @click.command("improve", cls=Grouped, short_help="Improve an artifact until it passes.")
-@click.argument("artifact", type=shared.PATH)
-@click.option("-r", "--rubric", type=shared.PATH, help="The rubric file.")
-@click.option(
-    "--suite",
-    type=shared.PATH,
-    help="A suite instead of a rubric: its train split is shown, val accepts, test certifies.",
-)
-@click.option("-t", "--target", metavar="TARGET", help="With --suite: what does the tasks.")
-@click.option(
-    "--candidates",
-    type=click.IntRange(1, 20),
-    help="With --suite: proposals per round; the best on the train split is kept. [1]",
-)
-@click.option(
-    "--min-pass-rate",
-    type=shared.Amount(min=0, max=1),
-    metavar="0-1",
-    help="With --suite: share of the tasks of val, and of test, that must pass. [1]",
-)
-@click.option(
-    "--require-improvement",
-    is_flag=True,
-    help="With --suite: certify only if test rose for sure: the lower bound of its interval is above 0.",
-)
-@click.option(
-    "--worker", metavar="WORKER", help="Who edits: cmd:COMMAND, fix, ... [fix, where the rubric has fix commands]"
-)
-@click.option("--worker-timeout", type=shared.ABOVE_ZERO, metavar="SECONDS")
-@click.option(
-    "--self",
-    "self_judge",
-    is_flag=True,
-    help="Let the worker's own model judge where no other judge can: SELF-EVALUATED.",
-)
-@loop_options
-@shared.accept_loss_option
-@shared.allow_code_option
-@shared.judging_options
-@click.option("-f", "--format", "form", type=click.Choice([*FORMATS, "html"]), default="text", show_default=True)
-@shared.json_option
-@shared.quiet_option
+@shared.options("improve")
 @asks_people
 def improve(form: str, as_json: bool, quiet: bool, **options: Any) -> int:
     """Improve a file or folder one criterion at a time until its rubric's gate is met, or a skill or prompt until the

@@ -32,9 +32,7 @@ class _Done:
 
 
 @click.command("init", short_help="Write starter files to this folder.")
-@click.argument("file", type=shared.PATH, required=False)
-@click.option("--dir", "folder", type=shared.PATH, default=Path(), metavar="DIR", help="The folder. [this one]")
-@shared.json_option
+@shared.options("init")
 def init(file: Path | None, folder: Path, as_json: bool) -> int:
     """Write a starter rubric for FILE, or else for the document in this folder, and a settings file. Nothing is written
     over."""

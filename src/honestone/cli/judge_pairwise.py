@@ -14,12 +14,7 @@ from honestone.system.drawing import style_for
 
 
 @click.command("pairwise", short_help="Compare two artifacts by one rubric.")
-@click.argument("a", type=shared.PATH)
-@click.argument("b", type=shared.PATH)
-@click.option("-r", "--rubric", type=shared.PATH, required=True, help="The rubric file.")
-@shared.judging_options
-@shared.json_option
-@shared.quiet_option
+@shared.options("judge pairwise")
 def pairwise(as_json: bool, quiet: bool, **options: Any) -> int:
     """Say which of two files or folders meets a rubric better, criterion by criterion.
 

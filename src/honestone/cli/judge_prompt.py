@@ -15,29 +15,8 @@ from honestone.report.documents import JsonDocument
 LONGEST_REPLY = 10_000_000
 
 
-# What decides a prompt. `judge prompt`, `judge submit` and `eval` agree on it.
-asking_options = shared.combined(
-    click.argument("artifact", type=shared.PATH),
-    click.option("-r", "--rubric", type=shared.PATH, required=True, help="The rubric file."),
-    click.option("--input", help="The input that the text answers."),
-    click.option("--reference", help="A reference answer that the judge sees."),
-    click.option(
-        "--draw",
-        type=click.IntRange(0, 99),
-        default=0,
-        show_default=True,
-        help="Which look of this judge: 1 is that of agent:NAME#2.",
-    ),
-)
-
-
 @click.command("prompt")
-@asking_options
-@click.option(
-    "-j", "--judge", metavar="NAME", help="Whose reply is wanted; what is wrong with the one on record is then named."
-)
-@shared.store_option
-@shared.json_option
+@shared.options("judge prompt")
 def prompt(as_json: bool, **asked: Any) -> None:
     """Print the prompt that a model judge would get about ARTIFACT.
 
@@ -56,11 +35,7 @@ def prompt(as_json: bool, **asked: Any) -> None:
 
 
 @click.command("submit")
-@asking_options
-@click.option("-j", "--judge", metavar="NAME", required=True, help="Who answered: the judge is agent:NAME from now on.")
-@click.option("--reply", "reply_path", metavar="FILE", default="-", help="The reply; - is stdin. [-]")
-@shared.store_option
-@shared.json_option
+@shared.options("judge submit")
 def submit(reply_path: str, as_json: bool, **asked: Any) -> int:
     """Record a reply to `honestone judge prompt` as that of the judge agent:NAME.
 

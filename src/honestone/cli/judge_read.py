@@ -11,6 +11,7 @@ from typing import IO, Any
 
 import click
 
+from honestone.cli import options as shared
 from honestone.core.errors import FileError, UsageError
 
 # Bytes of one JSON line. A longer one is reported and skipped, so that memory stays bounded.
@@ -20,16 +21,7 @@ Reader = Callable[[str], dict[str, object]]
 
 
 @click.command("read")
-@click.option(
-    "--kind",
-    type=click.Choice(["yes-no", "score", "pairwise", "checklist"]),
-    required=True,
-    help="What the reply was asked for.",
-)
-@click.option("--scale", metavar="LO-HI", help="The scale of a score (default 1-10).")
-@click.option("--items", metavar="FILE", help="The items of a checklist, one a line.")
-@click.option("--jsonl", is_flag=True, help="Read one JSON object a line, and print one a line.")
-@click.option("--field", metavar="NAME", help="The key that holds the reply in each line (default raw).")
+@shared.options("judge read")
 def read(kind: str, scale: str | None, items: str | None, jsonl: bool, field: str | None) -> None:
     """Show how a judge's reply on stdin is read.
 

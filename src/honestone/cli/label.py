@@ -23,25 +23,7 @@ _RUN: Final = re.compile(r"last|[0-9A-Z]{4,26}")
 
 
 @click.command("label", short_help="Ask a person the items of a rubric, and keep the answers.")
-@click.argument("artifacts", type=shared.PATH, nargs=-1, required=True, metavar="ARTIFACT...|RUN")
-@click.option("--rubric", "-r", type=shared.PATH, required=True, help="The rubric file.")
-@click.option(
-    "--labels", type=shared.PATH, required=True, metavar="FILE", help="Where answers are kept: NAME.jsonl or NAME.csv."
-)
-@click.option(
-    "--rater", required=True, metavar="NAME", help="Who answers; `settled` answers what the others differ about."
-)
-@click.option(
-    "--sample",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="N of the texts; of a run as many of each status and score as can be, the same for every rater.",
-)
-@shared.browser_options
-@shared.accept_loss_option
-@shared.store_option
-@shared.json_option
-@shared.quiet_option
+@shared.options("label")
 def label(
     artifacts: tuple[Path, ...], browser: bool, port: int | None, no_open: bool, as_json: bool, quiet: bool, **said: Any
 ) -> int:

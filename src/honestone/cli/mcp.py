@@ -6,23 +6,12 @@ from pathlib import Path
 
 import click
 
+from honestone.cli import options as shared
 from honestone.core.errors import UsageError
 
 
 @click.command("mcp", short_help="A server for coding agents (MCP, on stdin and stdout).")
-@click.option(
-    "--root",
-    "roots",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    metavar="DIR",
-    help="A folder that may be read and written; repeat for more. [the working directory]",
-)
-@click.option(
-    "--allow-commands",
-    is_flag=True,
-    help="Run commands that the workspace or the agent names: cmd:, script: and python: judges, workers and targets, checks that run code, programs and addresses of settings.",
-)
+@shared.options("mcp")
 def mcp(roots: tuple[Path, ...], allow_commands: bool) -> int:
     """Serve the commands as tools to a coding agent (MCP, on stdin and stdout), until stdin ends.
 

@@ -7,20 +7,14 @@ from typing import Any
 
 import click
 
-from honestone.app.noise import LOOKS, NoiseRequest, measure_noise
+from honestone.app.noise import NoiseRequest, measure_noise
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
 from honestone.cli.terminal import Progress, here, render, write
 
 
 @click.command("noise", short_help="How much the same bytes score differently when judged again.")
-@click.argument("artifact", type=shared.PATH)
-@click.option("--rubric", "-r", type=shared.PATH, required=True, help="The rubric file.")
-@click.option("-n", "looks", type=int, default=LOOKS, show_default=True, help="How often each judge looks.")
-@shared.judging_options
-@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
-@shared.json_option
-@shared.quiet_option
+@shared.options("noise")
 @asks_people
 def noise(artifact: Path, rubric: Path, looks: int, form: str, as_json: bool, quiet: bool, **options: Any) -> int:
     """Judge the same bytes again and again, and say which changes of the score mean nothing.

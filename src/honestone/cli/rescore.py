@@ -9,17 +9,11 @@ import click
 
 from honestone.app import rescore as use_case
 from honestone.cli import options as shared
-from honestone.cli.terminal import FORMATS, exit_code_of, here, render_scorecards, write
+from honestone.cli.terminal import exit_code_of, here, render_scorecards, write
 
 
 @click.command("rescore", short_help="Score a run again from its record.")
-@click.argument("run", default="last")
-@click.option("-r", "--rubric", type=shared.PATH, help="Another version of the rubric: weights, bars, fewer items.")
-@shared.gate_options
-@shared.combine_option
-@click.option("-f", "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
-@shared.store_option
-@shared.json_option
+@shared.options("rescore")
 def rescore(form: str, as_json: bool, **asked: Any) -> int:
     """Score a recorded run again, from its answers alone. Exits with the verdict it finds.
 

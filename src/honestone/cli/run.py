@@ -16,9 +16,7 @@ def run() -> None:
 
 
 @run.command("cancel", short_help="End a run, so that it is not resumed.")
-@click.argument("run_name", metavar="RUN")
-@shared.store_option
-@shared.json_option
+@shared.options("run cancel")
 def cancel(run_name: str, as_json: bool) -> int:
     """End a run that is not finished: its id, the beginning of it, or `last`. It is recorded as `interrupted`, and the same
     command starts a new one. Whoever works on a suite's run stops within seconds, on any machine that shares the store;

@@ -19,21 +19,7 @@ NAMED: Final = 8
 
 
 @click.command("runner", short_help="Work on the cases of `eval SUITE --remote`.")
-@click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True, help="Cases at a time.")
-@click.option("--run", "only", metavar="RUN", help="Cases of this run alone. [all that it can work on]")
-@click.option(
-    "--drain", is_flag=True, help="End when nothing is left: with 0, or with 2 when it refused all there was."
-)
-@click.option(
-    "--grace",
-    type=click.FloatRange(min=0),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long cases in hand may last after SIGTERM.",
-)
-@shared.store_option
-@shared.quiet_option
+@shared.options("runner")
 def runner(concurrency: int, only: str | None, drain: bool, grace: float, quiet: bool) -> int:
     """Take cases of runs that were ordered with `eval SUITE --remote`, until it is stopped. It needs the store, the keys of
     the judges and targets, and their programs; everything else travels.
@@ -49,8 +35,7 @@ def runner(concurrency: int, only: str | None, drain: bool, grace: float, quiet:
 
 
 @click.command("runners", short_help="Which runners are at work, and what they refuse.")
-@shared.store_option
-@shared.json_option
+@shared.options("store", "json")
 def runners(as_json: bool) -> int:
     """List the runners of the store: host, version, the runs they work on, cases in hand, the last heartbeat, and which runs
     each refuses and why."""

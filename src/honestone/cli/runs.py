@@ -16,7 +16,7 @@ from honestone.cli.suites.options import SUITE_EXPORTS, SUITE_FORMATS, print_sui
 from honestone.cli.terminal import FORMATS, Printer, dump, here, render_improvement, write, write_page
 from honestone.core.artifact import Version
 from honestone.core.errors import UsageError
-from honestone.report.documents import KINDS, json_schema, plain
+from honestone.report.documents import json_schema, plain
 from honestone.report.documents.scorecard import ScorecardDoc
 from honestone.report.formats import draw
 from honestone.system.drawing import Style, line
@@ -29,17 +29,7 @@ if TYPE_CHECKING:
 @click.group(
     "runs", cls=StrictGroup, invoke_without_command=True, short_help="List recorded runs, import those of rulph."
 )
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True)
-@click.option(
-    "--kind",
-    metavar="KIND",
-    help="Only runs of that kind: eval, suite, table, column, improve, stages, noise, audit, calibrate, imported.",
-)
-@click.option(
-    "--verdict", metavar="VERDICT", help="Only those with that verdict (pass, fail, ...) or result, or `unfinished`."
-)
-@shared.store_option
-@shared.json_option
+@shared.options("runs")
 @click.pass_context
 def runs(ctx: click.Context, limit: int, kind: str | None, verdict: str | None, as_json: bool) -> int:
     """List recorded runs, newest first: verdict, title, pass rate or score, its change against the run before of the
@@ -66,9 +56,7 @@ def runs(ctx: click.Context, limit: int, kind: str | None, verdict: str | None, 
 
 
 @runs.command("import", short_help="Keep a loop of rulph as a run.")
-@click.argument("file", type=shared.PATH)
-@shared.store_option
-@shared.json_option
+@shared.options("runs import")
 def import_(file: Path, as_json: bool) -> int:
     """Keep the state of a rulph loop (its state.json) as a run that `show` shows: its numbers, without a verdict of ours."""
     from honestone.app.import_loop import import_loop
@@ -97,18 +85,7 @@ class _Format(click.Choice[str]):
     default="text",
     show_default=True,
 )
-@click.option(
-    "--version", "version", metavar="N", help="Print that version of the artifact: a round, 0, `best` or `original`."
-)
-@click.option(
-    "--all",
-    "has_all",
-    is_flag=True,
-    help="HTML of over 1,000 cases or artifacts: the passed ones with their texts and answers too.",
-)
-@click.option("--schema", type=click.Choice(KINDS), help="Print the JSON Schema of a document of that kind instead.")
-@shared.store_option
-@shared.json_option
+@shared.options("show")
 def show(run: str, form: str, version: str | None, has_all: bool, schema: str | None, as_json: bool) -> int:
     """Show a run: its id, the beginning of it, or `last`.
 

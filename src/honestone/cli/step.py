@@ -14,7 +14,6 @@ from honestone.app.step import StepResult, StepsForm, Submission, resume_steps, 
 from honestone.cli import options as shared
 from honestone.cli.judge_prompt import read_reply_file
 from honestone.cli.main import LazyGroup
-from honestone.cli.options import loop_options
 from honestone.cli.terminal import Progress, dump, dump_line, here, write
 from honestone.core.errors import Interrupted, UsageError
 from honestone.system.drawing import count
@@ -33,13 +32,6 @@ _session_option = click.option(
     callback=lambda ctx, param, value: value or None,
     help=f"The agent's session that owns the run. [{', '.join(SESSION_VARIABLES)}]",
 )
-# JSON is printed in any case.
-_json_option = click.option("--json", is_flag=True, hidden=True, expose_value=False)
-_compact_option = click.option(
-    "--compact",
-    is_flag=True,
-    help="One line an action, prompts in files, a short end. The calls that follow do so too.",
-)
 
 
 @click.group(
@@ -56,14 +48,9 @@ def step() -> None:
 
 
 @click.command("next")
-@click.argument("artifact", type=shared.PATH, required=False)
-@click.option("-r", "--rubric", type=shared.PATH, help="The rubric file.")
-@_json_option
-@loop_options
-@shared.judging_options
+@shared.options("step next")
 @_session_option
-@_compact_option
-@shared.quiet_option
+@shared.options("compact", "quiet")
 def next_(
     artifact: Path | None, rubric: Path | None, session: str | None, compact: bool, quiet: bool, **options: Any
 ) -> int:
@@ -87,26 +74,9 @@ def next_(
 
 
 @click.command("submit")
-@click.argument("run", required=False)
-@click.option("--reply", "reply_path", metavar="FILE", help="A judge's reply, where one was asked for; - is stdin.")
-@shared.choice(
-    "--ended",
-    "exited|timeout|denied|crashed",
-    "exited",
-    help="How the edit ended; what it achieved is read from the bytes.",
-)
-@click.option(
-    "--round",
-    "number",
-    type=click.IntRange(min=1),
-    help="The round that is handed in: repeated by mistake, it is not taken for the next one's.",
-)
-@click.option("--message", default="", metavar="TEXT", help="A word on it for the record.")
-@_json_option
+@shared.options("step submit")
 @_session_option
-@_compact_option
-@shared.store_option
-@shared.quiet_option
+@shared.options("compact", "store", "quiet")
 def submit(run: str | None, reply_path: str | None, ended: Any, number: int | None, message: str, **form: Any) -> int:
     """Hand in the edited copy, or a judge's reply with --reply, and continue to the next action.
 
@@ -119,9 +89,7 @@ def submit(run: str | None, reply_path: str | None, ended: Any, number: int | No
 
 
 @click.command("status")
-@click.argument("run", required=False)
-@shared.store_option
-@shared.json_option
+@shared.options("step status")
 def status(run: str | None, as_json: bool) -> int:
     """Where the run is. Nothing is asked, decided or changed."""
     document = steps_status(here(), run)

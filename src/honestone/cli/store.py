@@ -20,26 +20,21 @@ def store() -> None:
 
 
 @store.command("check", short_help="Whether the store answers, and what it holds.")
-@shared.store_option
-@shared.json_option
+@shared.options("store", "json")
 def check(as_json: bool) -> int:
     """Open the store and say what it holds. Exits 2 when it does not answer, is missing or is damaged."""
     return _print(check_store(here()), as_json=as_json)
 
 
 @store.command("migrate", short_help="Give the store the newest format.")
-@shared.store_option
-@shared.json_option
+@shared.options("store", "json")
 def migrate(as_json: bool) -> int:
     """Make the tables of the store, or bring them to the format of this version. Upgrade honestone everywhere first."""
     return _print(migrate_store(here()), as_json=as_json)
 
 
 @store.command("copy", short_help="Copy every run into another store.")
-@click.argument("source", metavar="FROM")
-@click.argument("destination", metavar="TO")
-@shared.json_option
-@shared.quiet_option
+@shared.options("store copy")
 def copy(source: str, destination: str, as_json: bool, quiet: bool) -> int:
     """Add every run, reply and version of the store FROM to the store TO. Each is a folder or an address; a second copy
     adds what is new."""

@@ -12,8 +12,7 @@ from honestone.system.drawing import clean
 
 
 @click.command("trust", short_help="Trust the settings of a checkout, or the code of a suite, as they are now.")
-@click.argument("file", type=shared.PATH, required=False)
-@click.option("--revoke", is_flag=True, help="Trust them no longer.")
+@shared.options("trust")
 def trust(file: Path | None, revoke: bool) -> int:
     """Trust a settings file (the nearest honestone.toml), with the files of the checkout that it names; or a suite of
     another tool that runs code of its own, with all files that it names.

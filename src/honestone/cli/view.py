@@ -11,24 +11,7 @@ from honestone.cli.terminal import here
 
 
 @click.command("view", short_help="Look at runs in the browser, read-only, on this machine.")
-@click.option("--host", metavar="H", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    metavar="N",
-    help="The port, exactly that one; 0 is any that is free. [7410, or the next that is free]",
-)
-@click.option(
-    "--server-name",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="A further name that the server answers to, such as that of a tunnel; repeat it.",
-)
-@click.option("--no-open", is_flag=True, help="Print the address and open no browser.")
-@click.option("--no-token", is_flag=True, help="Let every program of this machine read the pages. Not beyond it.")
-@shared.store_option
-@shared.json_option
+@shared.options("view")
 def view(host: str, port: int | None, names: tuple[str, ...], no_open: bool, no_token: bool, as_json: bool) -> int:
     """Serve the runs of this store as web pages, until Ctrl-C: runs, verdicts, evidence in the text, rounds of a loop, cases by
     page, comparisons.

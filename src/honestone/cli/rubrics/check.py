@@ -21,21 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("check", short_help="Find what is wrong or weak in a rubric.")
-@click.argument("path", type=shared.PATH)
-@click.option("--strict", is_flag=True, help="Findings exit 1.")
-@click.option("--fix", is_flag=True, help="Fix what is safe to fix; comments and layout stay.")
-@click.option("--golden", type=shared.PATH, metavar="DIR", help="Examples with the verdict that the rubric must give.")
-@click.option("--oracle", type=shared.PATH, metavar="GOOD", help="This must pass and an empty artifact must fail.")
-@click.option(
-    "--history/--no-history",
-    "history",
-    default=None,
-    help="What recorded runs say about the items. [on where there is a store]",
-)
-@shared.accept_loss_option
-@shared.judging_options
-@shared.json_option
-@shared.quiet_option
+@shared.options("rubric check")
 def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
     """Check a rubric, ours or another tool's. Errors exit 2; findings exit 0, or 1 with --strict.
 

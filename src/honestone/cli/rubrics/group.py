@@ -32,11 +32,7 @@ rubric.add_command(convert_rubric)
 
 
 @rubric.command("show", short_help="Show a rubric as it is understood.")
-@click.argument("path", type=shared.PATH, required=False)
-@click.option("--schema", is_flag=True, help="The JSON Schema of rubric files, for editors.")
-@click.option("--template", metavar="NAME", help="A shipped rubric instead, as `rubric new --template` writes it.")
-@click.option("--formats", is_flag=True, help="The formats of other tools that are read.")
-@shared.json_option
+@shared.options("rubric show")
 def show(path: Path | None, schema: bool, template: str | None, formats: bool, as_json: bool) -> int:
     """Show how a rubric is understood: weights as shares, who answers what, every bar."""
     if formats:

@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("lock", short_help="Lock rubric, prompt, judges and bars.")
-@click.argument("path", type=shared.PATH, metavar="RUBRIC")
-@click.argument("artifacts", nargs=-1, type=shared.PATH, metavar="[ARTIFACT]...")
-@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 2 when something changed.")
-@shared.accept_loss_option
-@shared.judging_options
-@shared.json_option
-@shared.quiet_option
+@shared.options("rubric lock")
 def lock(path: Path, artifacts: tuple[Path, ...], as_json: bool, quiet: bool, **options: Any) -> int:
     """Write RUBRIC.lock: the contract that `eval` with the same options has, and its id.
 

@@ -24,37 +24,7 @@ OUTPUT: Final = Path("rubric.yaml")
 
 
 @click.command("new", short_help="Write a rubric: a conversation, flags, or a template.")
-@click.option("--about", default="", metavar="TEXT", help="What is judged: in your own words, or a template's name.")
-@click.option("--criterion", "criteria", multiple=True, metavar='"NAME: WHAT"', help="What matters; two at least.")
-@click.option("--item", "items", multiple=True, metavar='"NAME: ITEM"', help="A yes/no item of a criterion.")
-@click.option(
-    "--anchors",
-    multiple=True,
-    metavar='"NAME: A | B | C | D | E"',
-    help="Five levels, lowest first, where items will not do.",
-)
-@click.option("--weight", "weights", multiple=True, metavar="NAME=30", help="Percent; all of them or none. [equal]")
-@click.option("--threshold", type=float, metavar="0-100", help="The overall score to reach. [70]")
-@click.option("--floor", type=float, metavar="0-100", help="What every criterion has to reach; 0 is off. [60]")
-@click.option(
-    "-j",
-    "--judge",
-    metavar="JUDGE",
-    help="The model that drafts the items; `none` drafts from your words and templates.",
-)
-@click.option("--template", metavar="NAME", help="Write this template as it is.")
-@click.option(
-    "--from",
-    "source",
-    type=shared.PATH,
-    metavar="FILE",
-    help="Draft from a file: a grading sheet (.csv), Markdown or text, YAML or JSON of any shape, a PDF or .docx.",
-)
-@click.option("--list-templates", is_flag=True, help="List the templates.")
-@click.option("-o", "--output", type=shared.PATH, default=OUTPUT, show_default=True, metavar="FILE")
-@click.option("--force", is_flag=True, help="Write over the output.")
-@click.option("-y", "--yes", is_flag=True, help="Ask nothing, accept the draft and write it.")
-@shared.json_option
+@shared.options("rubric new")
 def new(
     template: str | None, source: Path | None, list_templates: bool, force: bool, yes: bool, as_json: bool, **said: Any
 ) -> int:

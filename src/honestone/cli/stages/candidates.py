@@ -15,24 +15,7 @@ from honestone.formats.stage_files import ScoredCandidate
 
 
 @click.command("propose", short_help="Candidates: real edits by a worker.")
-@click.argument("skill", type=shared.PATH)
-@group.worker_options
-@click.option(
-    "--trace",
-    "traces",
-    type=shared.PATH,
-    multiple=True,
-    metavar="FILE",
-    help="A traces file of an edit that was put back; repeat it.",
-)
-@click.option(
-    "--task-suite",
-    type=shared.PATH,
-    metavar="SUITE",
-    help="Show the worker the tasks of this suite that failed last; never those of the test split.",
-)
-@shared.limit_options
-@group.stage_options
+@shared.options("stage propose")
 def propose_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
     """Ask a worker for edits of a skill. Each is made in a private copy; the skill itself is not touched.
 
@@ -49,11 +32,7 @@ def propose_command(state_root: Path | None, output: Path | None, as_json: bool,
 
 
 @click.command("rank", short_help="Have a panel score the candidates.")
-@click.option("--input", "candidates", type=shared.PATH, required=True, metavar="FILE", help="The candidates artifact.")
-@group.judge_options
-@click.option("--mock", is_flag=True, help="Use a mock panel that approves everything, for a dry run.")
-@shared.limit_options
-@group.stage_options
+@shared.options("stage rank")
 def rank_command(
     candidates: Path, mock: bool, state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any
 ) -> int:

@@ -8,30 +8,11 @@ from typing import Any
 import click
 
 from honestone.cli import options as shared
-from honestone.cli.stages.group import judge_options, judging_of, stage_files, stage_options, task_options
+from honestone.cli.stages.group import judging_of, stage_files
 
 
 @click.command("evaluate", short_help="Run a candidate's edit on real tasks.")
-@click.option("--input", type=shared.PATH, help="The ranking artifact (pipeline mode).")
-@click.option("--candidate-id", metavar="ID", help="The candidate of the ranking to evaluate.")
-@click.option("--standalone", is_flag=True, help="Evaluate a skill by itself, without a ranking.")
-@click.option("--task-suite", type=shared.PATH, required=True, help="The task suite (YAML).")
-@click.option("--skill-path", type=shared.PATH, help="SKILL.md or its folder (standalone mode).")
-@click.option("--baseline-cache-dir", type=shared.PATH, help="Keep baselines here for 7 days. [the store]")
-@click.option(
-    "--eval-threshold",
-    type=shared.Amount(min=0),
-    default=6.0,
-    show_default=True,
-    help="The least score of a ranking that is worth running.",
-)
-@click.option("--mock", is_flag=True, help="Run no agent and ask no judge, for a dry run.")
-@task_options
-@judge_options
-@click.option("--fresh", is_flag=True, help="Run the baseline and ask every judge again.")
-@click.option("--require-improvement", is_flag=True, help="Pass only if the lower bound of the interval is above 0.")
-@shared.limit_options
-@stage_options
+@shared.options("stage evaluate")
 def evaluate_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
     """Run a skill's tasks on two sides and write the evaluation artifact.
 

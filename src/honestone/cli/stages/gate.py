@@ -14,7 +14,7 @@ import click
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.gate import ApplyRequest, GateRequest, apply, gate, promote
 from honestone.cli import options as shared
-from honestone.cli.stages.group import show_artifact, show_lines, stage_files, stage_options
+from honestone.cli.stages.group import show_artifact, show_lines, stage_files
 from honestone.cli.terminal import dump, write
 from honestone.core.skill.gate_layers import EXIT_OF, Decision
 from honestone.formats.stage_files import Receipt
@@ -23,9 +23,7 @@ _MARKS = {True: "ok", False: "not ok", None: "unknown"}
 
 
 @click.command("apply", short_help="Apply a candidate, with a backup.")
-@click.option("--input", "ranking", type=shared.PATH, required=True, metavar="FILE", help="The ranking artifact.")
-@click.option("--candidate-id", required=True, metavar="ID")
-@stage_options
+@shared.options("stage apply")
 def apply_command(
     ranking: Path, candidate_id: str, state_root: Path | None, output: Path | None, as_json: bool, quiet: bool
 ) -> int:
@@ -43,12 +41,7 @@ def apply_command(
 
 
 @click.command("gate", short_help="Keep it, park it, or put the original back.")
-@click.option("--ranking", type=shared.PATH, required=True, metavar="FILE", help="The ranking artifact.")
-@click.option("--execution", type=shared.PATH, required=True, metavar="FILE", help="What `stage apply` wrote.")
-@click.option(
-    "--evaluation", type=shared.PATH, metavar="FILE", help="What `stage evaluate` wrote. Without it nothing is kept."
-)
-@stage_options
+@shared.options("stage gate")
 def gate_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
     """Decide about a candidate that was applied. For every decision but `keep` the skill is put back as it was.
 
@@ -70,9 +63,7 @@ def _lines(receipt: Receipt) -> list[str]:
 
 
 @click.command("promote", short_help="Approve or drop what was parked.")
-@click.argument("candidate_id", metavar="[ID]", required=False)
-@click.option("--reject", is_flag=True, help="Drop it, and never keep the same bytes for this skill.")
-@stage_options
+@shared.options("stage promote")
 def promote_command(
     candidate_id: str | None, reject: bool, state_root: Path | None, output: Path | None, as_json: bool, quiet: bool
 ) -> int:

@@ -10,7 +10,6 @@ import click
 
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.stages.files import StageFiles
-from honestone.cli import options as shared
 from honestone.cli.main import LazyGroup
 from honestone.cli.terminal import dump, here, write
 from honestone.system.drawing import clean
@@ -34,41 +33,6 @@ def stage() -> None:
 
     Every stage reads and writes a JSON file, so that any of them can be replaced by another program.
     """
-
-
-stage_options = shared.combined(
-    click.option(
-        "--state-root", type=shared.PATH, metavar="DIR", help="Where the pipeline keeps its files. [.honestone/stage]"
-    ),
-    click.option("--output", type=shared.PATH, metavar="FILE", help="Write the artifact there instead."),
-    shared.store_option,
-    shared.json_option,
-    shared.quiet_option,
-)
-worker_options = shared.combined(
-    click.option("--worker", required=True, metavar="WORKER", help="Who edits: cmd:COMMAND, an agent CLI, ..."),
-    click.option(
-        "--candidates", type=click.IntRange(1, 20), default=1, show_default=True, help="Edits to ask for at a time."
-    ),
-    click.option(
-        "--source", "sources", type=shared.PATH, multiple=True, metavar="FILE", help="Feedback or notes; repeat it."
-    ),
-    click.option("--worker-timeout", type=shared.ABOVE_ZERO, metavar="SECONDS"),
-)
-judge_options = shared.combined(
-    click.option("-j", "--judge", "judges", multiple=True, metavar="JUDGE", help="Judge to use; repeat for a panel."),
-    click.option("--judge-timeout", type=shared.ABOVE_ZERO, metavar="SECONDS"),
-)
-task_options = shared.combined(
-    click.option("-t", "--target", metavar="TARGET", help="The agent that does the tasks. [claude]"),
-    click.option(
-        "--pass-k",
-        type=click.IntRange(1, 100),
-        default=1,
-        show_default=True,
-        help="Attempts at each task; it passes if any of them does.",
-    ),
-)
 
 
 def stage_files(state_root: Path | None, output: Path | None) -> StageFiles:

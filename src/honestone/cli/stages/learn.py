@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from honestone.cli.stages.group import show_lines, stage_files, stage_options
+from honestone.cli import options as shared
+from honestone.cli.stages.group import show_lines, stage_files
 from honestone.cli.terminal import Progress, dump, write
 from honestone.formats.stage_files import SCHEMAS, stage_schema
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("learn", short_help="What helped so far, per category.")
-@stage_options
+@shared.options("stage-files")
 def learn_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool) -> int:
     """Report what kinds of edits were kept and what kinds were put back, and where.
 

@@ -16,18 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("run", short_help="Run all stages, with up to three attempts.")
-@click.argument("skill", type=shared.PATH)
-@click.option("--task-suite", type=shared.PATH, required=True, metavar="SUITE", help="Task suite that decides.")
-@group.worker_options
-@group.task_options
-@group.judge_options
-@click.option(
-    "--retries", type=click.IntRange(1, 50), default=3, show_default=True, help="Candidates that are tried at most."
-)
-@click.option("--mock", is_flag=True, help="Run no agent and ask no judge; then nothing is kept.")
-@click.option("--fresh", is_flag=True, help="Start over, and run the baseline again.")
-@shared.limit_options
-@group.stage_options
+@shared.options("stage run")
 def run_command(state_root: Path | None, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
     """Improve a skill by what real tasks show. A candidate is tried on the tasks and kept only if the gate lets it; the
     worker is shown each that was rejected, with what failed. Every try starts from the original bytes.

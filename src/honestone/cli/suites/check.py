@@ -17,22 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("check", short_help="Find what is wrong or weak in a suite.")
-@click.argument("path", type=shared.PATH)
-@click.option("--strict", is_flag=True, help="Findings exit 1; advice does not.")
-@click.option("--skill", type=shared.PATH, metavar="DIR", help="The skill it is for: its structure is looked at too.")
-@click.option(
-    "--with-run",
-    "runs",
-    multiple=True,
-    metavar="RUN",
-    help="A run or a saved report that shows which tasks are passed. [the suite's runs on record]",
-)
-@click.option("--run", "run_bare", is_flag=True, help="Run the tasks once without any skill, to see which need none.")
-@click.option("-t", "--target", metavar="TARGET", help="With --run: who does the tasks.")
-@click.option("--accept-loss", is_flag=True, help="Check the rest of a file that says what honestone cannot.")
-@shared.judging_options
-@shared.json_option
-@shared.quiet_option
+@shared.options("suite check")
 def check(strict: bool, as_json: bool, quiet: bool, **options: Any) -> int:
     """Check a suite, ours or another tool's. Errors and losses exit 2; findings exit 0, or 1 with --strict.
 

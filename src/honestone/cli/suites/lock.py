@@ -12,13 +12,7 @@ from honestone.cli.rubrics.lock import print_lock
 
 
 @click.command("lock", short_help="Lock cases, rubrics, prompt, judges and bars.")
-@click.argument("path", type=shared.PATH, metavar="SUITE")
-@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 2 when something changed.")
-@shared.accept_loss_option
-@click.option("-t", "--target", help="What will answer the cases; not part of the lock.")
-@shared.judging_options
-@shared.json_option
-@shared.quiet_option
+@shared.options("suite lock")
 def lock(
     path: Path, only_check: bool, accept_loss: bool, target: str | None, as_json: bool, quiet: bool, **options: Any
 ) -> int:

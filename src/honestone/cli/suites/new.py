@@ -17,58 +17,12 @@ from honestone.system.new_file import refuse_overwriting, write_new
 if TYPE_CHECKING:
     from honestone.app.suites.draft import DraftedSuite
 
-MOST_TASKS = 200
 # Dropped traces that are listed for people; JSON has all.
 MOST_SHOWN = 30
 
 
 @click.command("new", short_help="Draft tasks from a skill, a table, transcripts or traces.")
-@click.option(
-    "--from",
-    "skill",
-    type=shared.PATH,
-    metavar="SKILL|FILE",
-    help="The skill's folder, or its SKILL.md; or a table of cases (.csv, .jsonl).",
-)
-@click.option(
-    "--from-transcripts",
-    "sessions",
-    type=shared.PATH,
-    metavar="DIR",
-    help="Session logs of Claude Code or Codex, or JSON with `messages`.",
-)
-@click.option(
-    "--from-traces",
-    "traces",
-    type=shared.PATH,
-    metavar="FILE",
-    help="Traces of an application: OpenTelemetry (OTLP JSON), Langfuse or Inspect. Needs --output.",
-)
-@click.option("--sample", type=click.IntRange(1, 10_000), metavar="N", help="From traces: so many of them. [all]")
-@click.option(
-    "--by", metavar="KEY", help="With --sample: each value of KEY (model, name, tools, any attribute) keeps its share."
-)
-@click.option("--seed", type=int, default=0, help="With --sample: another number takes another sample. [0]")
-@click.option("--output", type=shared.PATH, metavar="FILE", help="Where to write it. [stdout]")
-@click.option(
-    "-f",
-    "--format",
-    "form",
-    type=click.Choice(("task-suite", "honestone")),
-    help="task_suite 1.0 or ours. [task-suite; from a table or transcripts: honestone]",
-)
-@click.option(
-    "-j", "--judge", "model", metavar="MODEL", help="A model that drafts: codex, PROVIDER:MODEL, cmd:COMMAND."
-)
-@click.option(
-    "--tasks",
-    "most",
-    type=click.IntRange(1, MOST_TASKS),
-    metavar="N",
-    help="So many at most. [10; from transcripts: 30; from a table: all]",
-)
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
-@shared.json_option
+@shared.options("suite new")
 def new(output: Path | None, force: bool, as_json: bool, **asked: Any) -> int:
     """Draft a suite of tasks, judged by code wherever words can tell.
 
