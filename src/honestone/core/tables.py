@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pkgutil import get_data
+from typing import ClassVar
 
 
 def table_text(name: str, package: str = __package__) -> str:
@@ -34,6 +36,31 @@ class RuleText:
     message: str
     suggestion: str
     is_advice: bool = False
+
+
+class RuledRemark:
+    """A remark of a linter in the words of its rule. `facts` are what was found, by their names in the rule's texts."""
+
+    __slots__ = ()
+    rules: ClassVar[Mapping[str, RuleText]]
+    rule: str
+    facts: Mapping[str, object]
+
+    @property
+    def is_advice(self) -> bool:
+        return self.rules[self.rule].is_advice
+
+    @property
+    def why(self) -> str:
+        return self.rules[self.rule].why
+
+    @property
+    def message(self) -> str:
+        return self.rules[self.rule].message.format(**self.facts)
+
+    @property
+    def suggestion(self) -> str:
+        return self.rules[self.rule].suggestion.format(**self.facts)
 
 
 def rule_texts(name: str) -> dict[str, RuleText]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from honestone.core.rubric import Check, Rubric
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import Node
+
+if TYPE_CHECKING:
+    from honestone.core.authoring.lint import Remark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +29,11 @@ class LintFinding:
     criterion: str | None = None
     item: str | None = None
     check: Check | None = None
+
+    @classmethod
+    def of(cls, remark: Remark, place: str) -> LintFinding:
+        said = {"message": remark.message, "suggestion": remark.suggestion, "why": remark.why, "rule": remark.rule}
+        return cls(place=place, criterion=remark.criterion, item=remark.item, check=remark.check, **said)
 
     def to_plain(self) -> dict[str, object]:
         """One entry of `honestone.findings/1`."""
@@ -44,7 +53,7 @@ class LintFinding:
 
 def find(rubric: Rubric, marked: Marked, *, is_native: bool = True) -> list[LintFinding]:
     """What the linter finds. In another tool's file, where paths mean something else, wordings are looked up."""
-    from honestone.core.authoring.lint import WHY, lint
+    from honestone.core.authoring.lint import lint
 
     remarks = lint(rubric)
     texts = {} if is_native or not remarks else _texts(marked.root)
@@ -59,18 +68,7 @@ def find(rubric: Rubric, marked: Marked, *, is_native: bool = True) -> list[Lint
             continue  # the reader made it
         else:
             place = _looked_up(marked, texts, (remark.text, remark.item, remark.criterion))
-        found.append(
-            LintFinding(
-                place=place,
-                message=remark.message,
-                suggestion=remark.suggestion,
-                rule=remark.rule,
-                why=WHY[remark.rule],
-                criterion=remark.criterion,
-                item=remark.item,
-                check=remark.check,
-            )
-        )
+        found.append(LintFinding.of(remark, place))
     return found
 
 

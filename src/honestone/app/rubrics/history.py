@@ -9,7 +9,7 @@ from typing import Final
 
 from honestone.app.rubrics.item_stats import ItemStats, Record, item_stats
 from honestone.app.workspace import Workspace
-from honestone.core.authoring.lint import WHY
+from honestone.core.authoring.lint import Remark
 from honestone.core.ballot import Ballot
 from honestone.core.events import BallotCast, EvaluationStarted, Event, LoopStarted, judged_in
 from honestone.core.rubric import Item, Key, Rubric
@@ -96,46 +96,29 @@ def history_findings(history: History, rubric: Rubric, place_of: dict[Key, str])
     checks = {key for key, item in rubric.questions() if item.check is not None}
     found = []
     for one in history.items:
-        for rule, message, suggestion in _about(one, is_check=one.key in checks):
-            criterion, item = one.key
-            found.append(
-                LintFinding(
-                    place=place_of.get(one.key, ""),
-                    message=message,
-                    suggestion=suggestion,
-                    rule=rule,
-                    why=WHY[rule],
-                    criterion=criterion,
-                    item=None if item == criterion else item,
-                )
+        criterion, item = one.key
+        for rule, facts in _about(one, is_check=one.key in checks):
+            own = None if item == criterion else item
+            remark = Remark(
+                rule=rule, path=(), criterion=criterion, item=own, facts={"name": f"item `{item}`", **facts}
             )
+            found.append(LintFinding.of(remark, place_of.get(one.key, "")))
     return found
 
 
-def _about(one: ItemStats, *, is_check: bool) -> Iterator[tuple[str, str, str]]:
-    name = f"item `{one.key[1]}`"
+def _about(one: ItemStats, *, is_check: bool) -> Iterator[tuple[str, dict[str, object]]]:
+    """The rules that an item breaks, each with what was found."""
     over = f"over {one.artifacts} artifacts"
     if one.never_discriminates and not (is_check and one.difficulty == 1):  # a check that is always met is a guard
-        answer = "yes" if one.difficulty == 1 else "no"
-        yield (
-            "never-discriminates",
-            f"{name} was always answered {answer} {over} (difficulty {float(one.difficulty or 0):.2f})",
-            "ask for more than everybody has, or drop it"
-            if answer == "yes"
-            else "see whether it can be met at all, and whether judges find it",
-        )
+        answer, advice = "no", "see whether it can be met at all, and whether judges find it"
+        if one.difficulty == 1:
+            answer, advice = "yes", "ask for more than everybody has, or drop it"
+        difficulty = float(one.difficulty or 0)
+        yield "never-discriminates", {"answer": answer, "advice": advice, "over": over, "difficulty": difficulty}
     if one.judges_disagree:
-        yield (
-            "judges-disagree",
-            f"judges differed about {name} in {float(one.disagreement or 0):.0%} of {one.pairs} pairs of answers",
-            "say in the item what to look for, or give it a check",
-        )
+        yield "judges-disagree", {"disagreement": float(one.disagreement or 0), "pairs": one.pairs}
     if one.runs_against_the_rest:
-        yield (
-            "runs-against-the-rest",
-            f"{name} goes against the rest: item-rest correlation {one.item_rest:.2f} {over}",
-            "see whether its yes is the good answer, or make it a criterion of its own",
-        )
+        yield "runs-against-the-rest", {"item_rest": one.item_rest, "over": over}
 
 
 def places(rubric: Rubric, marked: Marked) -> dict[Key, str]:

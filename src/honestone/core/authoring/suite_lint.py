@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from honestone.core.numbers import ZERO
 from honestone.core.rubric import Check, Criterion
 from honestone.core.suite.case import Case, Split, Suite
-from honestone.core.tables import rule_texts, table_text
+from honestone.core.tables import RuledRemark, rule_texts, table_text
 
 RULES: Final = rule_texts("authoring/suite_lint")
 
@@ -26,29 +26,14 @@ LONGEST: Final = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
-class SuiteRemark:
-    """`case` is the id of the case that it is about, None for the whole suite; `facts` are what was found, by their names
-    in the rule's texts."""
+class SuiteRemark(RuledRemark):
+    """`case` is the id of the case that it is about, None for the whole suite."""
+
+    rules = RULES
 
     rule: str
     case: str | None = None
     facts: Mapping[str, object] = field(default_factory=dict)
-
-    @property
-    def is_advice(self) -> bool:
-        return RULES[self.rule].is_advice
-
-    @property
-    def message(self) -> str:
-        return RULES[self.rule].message.format(**self.facts)
-
-    @property
-    def why(self) -> str:
-        return RULES[self.rule].why
-
-    @property
-    def suggestion(self) -> str:
-        return RULES[self.rule].suggestion
 
 
 Look: TypeAlias = Callable[[Suite], Iterator[SuiteRemark]]

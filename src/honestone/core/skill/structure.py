@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from honestone.core.artifact import Version
 from honestone.core.skill.skill_file import SKILL_FILE, entries, lines_of, sections, split, with_fences
-from honestone.core.tables import rule_texts
+from honestone.core.tables import RuledRemark, rule_texts
 
 RULES: Final = rule_texts("skill/structure")
 
@@ -23,24 +23,14 @@ FEWEST_LETTERS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class StructureRemark:
-    """`line` is where in SKILL.md, from 1; `facts` are what was found, by their names in the rule's texts."""
+class StructureRemark(RuledRemark):
+    """`line` is where in SKILL.md, from 1."""
+
+    rules = RULES
 
     rule: str
     line: int = 1
     facts: Mapping[str, object] = field(default_factory=dict)
-
-    @property
-    def why(self) -> str:
-        return RULES[self.rule].why
-
-    @property
-    def message(self) -> str:
-        return RULES[self.rule].message.format(**self.facts)
-
-    @property
-    def suggestion(self) -> str:
-        return RULES[self.rule].suggestion.format(**self.facts)
 
 
 def check_structure(version: Version, *, folder: str) -> list[StructureRemark]:

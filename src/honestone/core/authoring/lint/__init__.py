@@ -1,11 +1,11 @@
 """The rubric linter: what is allowed in a rubric but rarely meant. Pure: a rubric in, remarks out, in the order of the file.
 
-Each rule is a function in a file of this package; `WHY` says for each rule id why it matters.
+Each rule is a function in a file of this package; what it says is in `rules.toml`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from honestone.core.authoring.lint.anchors import anchor_texts, coarse_anchors
@@ -16,10 +16,7 @@ from honestone.core.authoring.lint.numbers import bars, item_count, one_criterio
 from honestone.core.authoring.lint.remark import Remark
 from honestone.core.authoring.lint.two_questions import two_questions
 from honestone.core.authoring.lint.wording import double_negatives, not_observable, vague_wording
-from honestone.core.authoring.lint.words import WORDING
 from honestone.core.rubric import Rubric
-
-WHY: Final[Mapping[str, str]] = WORDING["why"]
 
 RULES: Final[tuple[Callable[[Rubric], Iterator[Remark]], ...]] = (
     bars,
@@ -50,4 +47,4 @@ def _position(path: tuple[str | int, ...]) -> tuple[tuple[int, int, str], ...]:
     return tuple((0, step, "") if isinstance(step, int) else (int(step == "criteria"), 0, step) for step in path)
 
 
-__all__ = ["RULES", "WHY", "Remark", "check_for", "lint", "suggested_id", "written"]
+__all__ = ["RULES", "Remark", "check_for", "lint", "suggested_id", "written"]

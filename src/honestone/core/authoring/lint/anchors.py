@@ -24,11 +24,7 @@ def coarse_anchors(rubric: Rubric) -> Iterator[Remark]:
         if len(levels) < LEVELS:
             low, high = levels[0][0], levels[-1][0]
             wanted = ", ".join(f"{as_written(low + (high - low) * step / 4)}" for step in range(LEVELS))
-            yield question.remark(
-                "coarse-anchors",
-                f"the scale of {short(question.text)} has {len(levels)} described levels",
-                f"describe five ({wanted}), each with one thing to see: judges fall between levels that are far apart",
-            )
+            yield question.remark("coarse-anchors", count=len(levels), wanted=wanted)
 
 
 def anchor_texts(rubric: Rubric) -> Iterator[Remark]:
@@ -38,18 +34,11 @@ def anchor_texts(rubric: Rubric) -> Iterator[Remark]:
         levels = [(as_written(value), text.strip()) for value, text in question.item.anchors.levels]
         empty = [f"{value}: {text or 'nothing'}" for value, text in levels if not text or _DEGREES.fullmatch(text)]
         if empty:
-            yield question.remark(
-                "empty-anchors",
-                f"{'levels' if len(empty) > 1 else 'a level'} of {short(question.text, 60)} {'name' if len(empty) > 1 else 'names'} a degree and nothing to see: {', '.join(empty)}",
-                "say what a judge finds in the text at that level",
-            )
+            many, name = ("levels", "name") if len(empty) > 1 else ("a level", "names")
+            yield question.remark("empty-anchors", shown=60, levels=many, name=name, empty=", ".join(empty))
         for (value, text), (other, other_text) in combinations(levels, 2):
             if text and other_text and _same(text, other_text):
-                yield question.remark(
-                    "anchors-alike",
-                    f"levels {value} and {other} of {short(question.text, 60)} say the same: {short(text, 60)}",
-                    "say what the higher one has that the lower one lacks",
-                )
+                yield question.remark("anchors-alike", shown=60, low=value, high=other, text=short(text, 60))
         yield from _overlaps(question, levels)
 
 
@@ -85,8 +74,4 @@ def _overlaps(question: PlacedQuestion, levels: list[tuple[int | float, str]]) -
         spans, 2
     ):
         if unit == other_unit and max(low, other_low) <= min(high, other_high):
-            yield question.remark(
-                "anchors-overlap",
-                f"levels {value} ({words}) and {other} ({other_words}) of {short(question.text, 60)} overlap",
-                "let every number belong to one level",
-            )
+            yield question.remark("anchors-overlap", shown=60, low=value, words=words, high=other, other=other_words)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from honestone.core.authoring.lint.remark import Remark, asked, short
+from honestone.core.authoring.lint.remark import Remark, asked
 from honestone.core.authoring.lint.words import WORDING, compiled, has, needs
 from honestone.core.json_value import Json
 from honestone.core.rubric import Check, Rubric
@@ -18,12 +18,7 @@ def code_could_answer(rubric: Rubric) -> Iterator[Remark]:
     for question in asked(rubric):
         check = check_for(question.text) if question.is_yes_no else None
         if check is not None:
-            yield question.remark(
-                "code-could-answer",
-                f"code could answer this: {short(question.text)}",
-                f"let it: `check: {written(check)}` costs nothing and is always the same",
-                check=check,
-            )
+            yield question.remark("code-could-answer", check, written=written(check))
 
 
 def check_for(text: str) -> Check | None:

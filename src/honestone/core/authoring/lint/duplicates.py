@@ -23,11 +23,7 @@ def near_duplicates(rubric: Rubric) -> Iterator[Remark]:
         if _is_repeated(ours, theirs):
             where = "" if ours.criterion.id == theirs.criterion.id else f" of criterion `{theirs.criterion.id}`"
             what = "says the same as" if said[later] == said[earlier] else "overlaps with"
-            yield ours.remark(
-                "near-duplicate",
-                f"{short(ours.text)} {what} {short(theirs.text)}{where}",
-                "keep one of the two, or say in each what only it asks",
-            )
+            yield ours.remark("near-duplicate", what=what, other=short(theirs.text), where=where)
 
 
 def _alike_pairs(said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:

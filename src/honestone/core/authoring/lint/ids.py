@@ -31,17 +31,9 @@ def ids(rubric: Rubric) -> Iterator[Remark]:
 def _of(id: str, requirement: str, path: Path, criterion: str, item: str | None) -> Iterator[Remark]:
     if says_nothing(id) and id != slug(requirement):
         better = suggested_id(requirement)
-        yield Remark(
-            rule="id-says-nothing",
-            path=(*path, "id"),
-            criterion=criterion,
-            item=item,
-            text=requirement,
-            message=f"the id `{id}` says nothing",
-            suggestion="name what is asked"
-            + (f", for example `{better}`" if better else "")
-            + ": reports and replies show the id",
-        )
+        facts = {"id": id, "example": f", for example `{better}`" if better else ""}
+        place, rule = (*path, "id"), "id-says-nothing"
+        yield Remark(rule=rule, path=place, criterion=criterion, item=item, text=requirement, facts=facts)
 
 
 def suggested_id(requirement: str) -> str | None:

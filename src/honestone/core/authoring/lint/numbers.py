@@ -22,13 +22,7 @@ def weights_sum(rubric: Rubric) -> Iterator[Remark]:
     for group, path in groups_of(rubric):
         total = weight_of(group)
         if looks_like_percent(group) and not 99 <= total <= 101:
-            yield Remark(
-                rule="weights-sum",
-                path=path,
-                at_key=True,
-                message=f"the weights of these criteria look like percent, but sum to {as_written(total)}",
-                suggestion="let them sum to 100 (`--fix` scales them), or use small relative weights like 3, 2, 1",
-            )
+            yield Remark(rule="weights-sum", path=path, at_key=True, facts={"total": as_written(total)})
 
 
 def looks_like_percent(group: tuple[Criterion, ...]) -> bool:
@@ -51,46 +45,23 @@ def groups_of(rubric: Rubric) -> Iterator[tuple[tuple[Criterion, ...], Path]]:
 def required_without_weight(rubric: Rubric) -> Iterator[Remark]:
     for criterion, path in criteria_of(rubric):
         if criterion.required and criterion.weight == 0:
-            yield Remark(
-                rule="required-without-weight",
-                path=(*path, "required"),
-                at_key=True,
-                criterion=criterion.id,
-                message=f"criterion `{criterion.id}` is required but weighs 0",
-                suggestion="give it a weight, so that the score shows it too",
-            )
+            yield _about(criterion, "required-without-weight", (*path, "required"))
 
 
 def bars(rubric: Rubric) -> Iterator[Remark]:
     """A floor above the threshold, and bars written as shares of 1."""
     floor, threshold = as_written(rubric.floor * 100), as_written(rubric.threshold * 100)
     if rubric.floor > rubric.threshold:
-        yield Remark(
-            rule="floor-above-threshold",
-            path=("floor",),
-            else_path=("threshold",),
-            message=f"the floor ({floor}) is above the threshold ({threshold}), so the threshold decides nothing",
-            suggestion="lower `floor`, or raise `threshold` above it",
-        )
+        facts = {"floor": floor, "threshold": threshold}
+        yield Remark(rule="floor-above-threshold", path=("floor",), else_path=("threshold",), facts=facts)
     for name, bar in (("threshold", threshold), ("floor", floor)):
         if 0 < bar <= 1:
-            yield Remark(
-                rule="bar-near-zero",
-                path=(name,),
-                message=f"`{name}` is {bar} of 100 points",
-                suggestion=f"for {bar * 100:g}% write {bar * 100:g}",
-            )
+            yield Remark(rule="bar-near-zero", path=(name,), facts={"name": name, "bar": bar, "percent": bar * 100})
 
 
 def one_criterion(rubric: Rubric) -> Iterator[Remark]:
     if len(rubric.criteria) < 2:
-        yield Remark(
-            rule="one-criterion",
-            path=("criteria",),
-            at_key=True,
-            message="there is only one criterion",
-            suggestion="split it: a second one shows what is weak, and the mean hides less",
-        )
+        yield Remark(rule="one-criterion", path=("criteria",), at_key=True)
 
 
 def item_count(rubric: Rubric) -> Iterator[Remark]:
@@ -103,13 +74,10 @@ def item_count(rubric: Rubric) -> Iterator[Remark]:
         by_code = all(item.check is not None for item in items)
         fewest, most = (_FEWEST_CHECKS, _MOST_CHECKS) if by_code else (FEWEST, MOST)
         if not fewest <= count <= most:
-            yield Remark(
-                rule="too-few-items" if count < fewest else "too-many-items",
-                path=(*path, "items"),
-                at_key=True,
-                criterion=criterion.id,
-                message=f"the checklist of criterion `{criterion.id}` has {count} item{'s' if count != 1 else ''}",
-                suggestion=f"write {FEWEST} to {MOST}: few items make coarse scores"
-                if count < fewest
-                else f"split the criterion, {FEWEST} to {MOST} items each: judges lose track of long lists",
-            )
+            rule = "too-few-items" if count < fewest else "too-many-items"
+            items_shown = f"{count} item{'s' if count != 1 else ''}"
+            yield _about(criterion, rule, (*path, "items"), items=items_shown, fewest=FEWEST, most=MOST)
+
+
+def _about(criterion: Criterion, rule: str, path: Path, **facts: object) -> Remark:
+    return Remark(rule=rule, path=path, at_key=True, criterion=criterion.id, facts={"id": criterion.id, **facts})

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from honestone.core.rubric import Check, Criterion, Item, Rubric
+from honestone.core.tables import RuledRemark, rule_texts
 
 Path: TypeAlias = tuple[str | int, ...]
 _LONGEST: Final = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
+class Remark(RuledRemark):
     """Something that is allowed but rarely meant. `path` leads to it, as in RubricError: ("criteria", 0, "items", 2).
 
     `at_key`: the key itself is meant, not its value. `text` is the wording remarked on, `check` the check that would
     answer it, `else_path` where to look when the file has nothing at `path`, `criterion` and `item` the ids of what it is about.
     """
 
+    rules = rule_texts("authoring/lint/rules")
+
     rule: str
     path: Path
-    message: str
-    suggestion: str
+    facts: Mapping[str, object] = field(default_factory=dict)
     at_key: bool = False
     else_path: Path | None = None
     criterion: str | None = None
@@ -54,12 +56,12 @@ class PlacedQuestion:
         """A yes/no question to judges: the only kind whose wording has to be decidable by itself."""
         return self.item.check is None and self.item.anchors is None
 
-    def remark(self, rule: str, message: str, suggestion: str, *, check: Check | None = None) -> Remark:
+    def remark(self, rule: str, check: Check | None = None, *, shown: int = 90, **facts: object) -> Remark:
+        """`shown`: how much of the question the remark quotes."""
         return Remark(
             rule=rule,
             path=self.path,
-            message=message,
-            suggestion=suggestion,
+            facts={"asked": short(self.text, shown), **facts},
             criterion=self.criterion.id,
             item=None if self.item.whole else self.item.id,
             text=self.item.requirement,

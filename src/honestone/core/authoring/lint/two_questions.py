@@ -56,15 +56,11 @@ def two_questions(rubric: Rubric) -> Iterator[Remark]:
         halves = _halves(question.text) if question.is_yes_no else None
         if halves is None:
             continue
-        advice = f"make it two items: {short(halves.first)} and {short(halves.second)}"
+        says, advice = "asks two questions at once", "make it two items"
         if halves.joint == "or":
-            says, advice = (
-                f'"or" joins two questions: {short(question.text)}',
-                f"keep the one that is meant, or {advice}",
-            )
-        else:
-            says = f"asks two questions at once: {short(question.text)}"
-        yield question.remark("two-questions", says, advice)
+            says, advice = '"or" joins two questions', f"keep the one that is meant, or {advice}"
+        first, second = short(halves.first), short(halves.second)
+        yield question.remark("two-questions", says=says, advice=advice, first=first, second=second)
 
 
 def _halves(text: str) -> _Halves | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from honestone.core.authoring.lint.remark import Remark, asked, short
+from honestone.core.authoring.lint.remark import Remark, asked
 from honestone.core.authoring.lint.words import WORDING, compiled, has, needs
 from honestone.core.rubric import Rubric
 
@@ -45,8 +45,7 @@ def vague_wording(rubric: Rubric) -> Iterator[Remark]:
     for question in asked(rubric):
         if question.is_yes_no and (found := _vague(question.text)):
             word, family = found
-            says = f'"{" ".join(word.split())}" means different things to different judges: {short(question.text)}'
-            yield question.remark("vague-wording", says, family.instead)
+            yield question.remark("vague-wording", word=" ".join(word.split()), instead=family.instead)
 
 
 def _vague(text: str) -> tuple[str, _Family] | None:
@@ -79,7 +78,7 @@ def not_observable(rubric: Rubric) -> Iterator[Remark]:
         found = ((match, row) for row in rows if (match := compiled(row["pattern"]).search(question.text)))
         if question.by_judges and (hit := next(found, None)):
             words, row = " ".join(hit[0].group(0).split()), hit[1]
-            yield question.remark("not-observable", f'"{words}": {row["what"]}: {short(question.text)}', row["instead"])
+            yield question.remark("not-observable", words=words, what=row["what"], instead=row["instead"])
 
 
 _NEGATION: Final = re.compile(WORDING["negation"]["any"], re.IGNORECASE)
@@ -96,17 +95,11 @@ def double_negatives(rubric: Rubric) -> Iterator[Remark]:
         patterns = (one for one in WORDING["negation"]["patterns"] if needs(one) in found_in)
         hit = next((match.group(0) for one in patterns if (match := compiled(one).search(text))), None)
         if hit is not None:
-            yield question.remark(
-                "double-negative",
-                f'"{" ".join(hit.split())}" negates twice: {short(question.text)}',
-                "say what should be there: " + _positive(hit),
-            )
+            says, advice = f'"{" ".join(hit.split())}" negates twice', f"say what should be there: {_positive(hit)}"
+            yield question.remark("double-negative", says=says, advice=advice)
         elif question.criterion.negate and _NEGATION.search(text):
-            yield question.remark(
-                "double-negative",
-                f"its answer is turned round (negate) and its wording is negative too: {short(question.text)}",
-                "drop one of the two negations",
-            )
+            says = "its answer is turned round (negate) and its wording is negative too"
+            yield question.remark("double-negative", says=says, advice="drop one of the two negations")
 
 
 def _positive(found: str) -> str:
