@@ -360,20 +360,8 @@ async def _judge_checks(judge: ports.Judge, question: Question) -> None:
     await judge.close()
 
 
-_GARBAGE: Final = (
-    "",
-    "   \n",
-    "no JSON here",
-    "{",
-    "[]",
-    "null",
-    "true",
-    "NaN",
-    '{"criteria": 3}',
-    "[" * 5_000,
-    "\0",
-    "é" * 70_000,
-)
+_NOT_REPLIES: Final = ("{", "[]", "null", "true", "NaN", '{"criteria": 3}', "no JSON here")
+_GARBAGE: Final = ("", "   \n", *_NOT_REPLIES, "[" * 5_000, "\0", "é" * 70_000)
 
 
 def _check_keys(judge: ports.Judge, question: Question, request: ports.Request) -> None:

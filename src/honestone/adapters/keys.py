@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from honestone.adapters.agent_clis.base import KNOWN
 from honestone.adapters.models.catalog import PROVIDERS
 from honestone.core.errors import SettingsError
 from honestone.ports import Settings
@@ -20,11 +21,6 @@ _HOMES: Final = {
     "GOOGLE_API_KEY": "generativelanguage.googleapis.com:443",
     "CODEX_": "api.openai.com:443",
     "CLAUDE_": "api.anthropic.com:443",
-}
-_CLI_KEYS: Final = {
-    "codex": ("CODEX_API_KEY", "OPENAI_API_KEY"),
-    "claude": ("ANTHROPIC_API_KEY",),
-    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
 
 
@@ -48,8 +44,8 @@ def keep_keys(name: str, entry: Mapping[str, Any], settings: Settings, allowed: 
     if not (is_other or program or variable) or is_trusted(settings):
         return known
     asked = [str(variable)] if variable else []
-    if variable is None and provider in _CLI_KEYS:
-        asked = [key for key in _CLI_KEYS[provider] if os.environ.get(key) and entry.get("auth") != "login"]
+    if variable is None and provider in KNOWN:
+        asked = [key for key in KNOWN[provider]["keys"] if os.environ.get(key) and entry.get("auth") != "login"]
         if is_other:  # it would be sent the login
             asked = asked or [login]
     elif variable is None and is_other and provider in PROVIDERS:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from honestone.core.rubric import (
     problems,
     slug,
 )
+from honestone.core.tables import table_text
 from honestone.formats.check_words import check_in_words
 from honestone.formats.fields import SHAPES, TAKES, VERSION, Field, Takes, near, unknown_key_hint
 from honestone.formats.marked import Marked, parse_marked, read_text
@@ -616,22 +618,6 @@ def _settled_check(check: Check) -> Check:
 # ---------------------------------------------------------------------------------------------------- other files
 
 _JUDGE_IT = "to judge it: honestone eval {} --rubric RUBRIC"
-_LOOKS_LIKE: Final[tuple[tuple[frozenset[str], str, str | None], ...]] = (
-    (frozenset({"suite", "cases"}), "a honestone suite", "run it: honestone eval SUITE"),
-    (frozenset({"task_suite"}), "a task suite", None),
-    (frozenset({"tasks"}), "a task suite", None),
-    (frozenset({"evalcases"}), "an AgentV eval file", None),
-    (frozenset({"targets"}), "an AgentV targets file", None),
-    (frozenset({"skill_name", "evals"}), "an Agent Skills evals file", None),
-    (frozenset({"prompts", "providers"}), "a promptfoo configuration", None),
-    (frozenset({"prompts", "tests"}), "a promptfoo configuration", None),
-    (frozenset({"tests"}), "an eval file with tests", None),
-    (frozenset({"cases"}), "a file with cases", None),
-    (frozenset({"sub_tasks"}), "a PaperBench tree", None),
-    (frozenset({"rubrics"}), "an eval file with rubrics", None),
-    (frozenset({"judges"}), "a settings file", None),
-    (frozenset({"schema", "verdict"}), "a honestone result", None),
-)
 
 
 def _not_a_rubric(name: str, looks_like: str, hint: str | None, place: str | None = None) -> RubricFileErrors:
@@ -654,9 +640,9 @@ def _unrecognised(marked: Marked) -> RubricFileErrors:
         return _not_a_rubric(marked.name, "a single value", None, place)
     keys = {key for key in value if isinstance(key, str)}
     if not isinstance(value.get("rubric"), (int, float)):
-        for signs, words, hint in _LOOKS_LIKE:
-            if signs <= keys:
-                return _not_a_rubric(marked.name, words, hint, place)
+        for file in tomllib.loads(table_text("looks_like", __package__))["files"]:
+            if keys.issuperset(file["keys"]):
+                return _not_a_rubric(marked.name, file["is"], file.get("hint"), place)
     typo = next((key for key in sorted(keys) if near(key, ["criteria"]) or key in _OTHER_WORDS), None)
     if typo is not None:
         error = RubricError(

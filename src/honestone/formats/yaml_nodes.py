@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from contextlib import suppress
 from typing import Any
 
 from honestone.core.errors import FileError
+from honestone.core.tables import table_text
 from honestone.formats import nodes
 
 _TAG = "tag:yaml.org,2002:"
@@ -240,7 +242,7 @@ class _Builder:
             )
         if "quoted scalar" in context and "end of" in problem and error.context_mark is not None:
             return self._refuse_at(error.context_mark, "this quote is never closed", "add the closing quote")
-        for sign, message, hint in _MISTAKES:
+        for sign, message, hint in tomllib.loads(table_text("yaml_mistakes", __package__))["mistakes"]:
             if sign in problem:
                 return self._refuse_at(mark, message, hint)
         return self._refuse_at(mark, f"this is not valid YAML: {' '.join(problem.split())}", context or None)
@@ -253,22 +255,6 @@ class _MergeKey(nodes.Node):
 
     def __init__(self, key: nodes.Node) -> None:
         super().__init__(key.value, key.raw, key.line, key.column)
-
-
-# A sign in the words of the library; what we say instead; what to do.
-_MISTAKES = [
-    row.strip().split(" | ")
-    for row in """
-    mapping values are not allowed | this `:` does not belong here | text with a colon and a space in it needs quotes, "like: this"; keys of one mapping begin in one column
-    cannot start any token | text cannot begin with this character | put the text in quotes
-    but found '<block mapping start>' | this line is indented further than the one it belongs to | keys of one mapping begin in the same column
-    expected <block end> | this does not continue what is above it | look at the indentation, and put text that begins with a quote or bracket in quotes as a whole
-    expected ',' or | a `,` or a closing bracket is missing before this | text with brackets, braces or quotes in it needs quotes
-    found unknown escape character | a backslash in double quotes begins an escape, and this is not one that YAML has | use single quotes, which keep backslashes as they are: '\\d+'
-    expected escape sequence | a backslash in double quotes begins an escape, and this one is not complete | use single quotes, which keep backslashes as they are: '\\d+'
-    could not find expected ':' | a `:` is missing in or before this line | look at the indentation, and that each key is followed by `: `
-    """.strip().splitlines()
-]
 
 
 def _written(parent: nodes.Node, raw: str, otherwise: nodes.Node) -> nodes.Node:

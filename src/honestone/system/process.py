@@ -562,6 +562,29 @@ for group in $left; do kill -9 -"$group"; done
 """
 
 
+def answer_of(
+    words: Sequence[str],
+    seconds: float,
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    is_alone: bool = False,
+) -> subprocess.CompletedProcess[bytes]:
+    """What a program of this machine says to a short question; `is_alone`: in a group of its own. For what is asked outside
+    of any event loop. Raises OSError and subprocess.TimeoutExpired."""
+    quiet = subprocess.DEVNULL
+    return subprocess.run(
+        words,
+        cwd=cwd,
+        env=env,
+        stdin=quiet,
+        capture_output=True,
+        timeout=seconds,
+        start_new_session=is_alone,
+        check=False,
+    )
+
+
 # --------------------------------------------------------------------------------------------------------- limits
 
 

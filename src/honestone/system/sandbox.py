@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from honestone.core.errors import UsageError
-from honestone.system.process import Rules
+from honestone.system.process import Rules, answer_of
 
 Name: TypeAlias = Literal["bwrap", "landlock", "none"]
 CHOICES: Final = ("auto", "require", "bwrap", "landlock", "none")
@@ -133,13 +133,7 @@ def _bubblewrap() -> tuple[tuple[str, ...], str]:
         (_ALONE, (sys.executable, "-I", "-S", "-c", _NO_NEW_ONE)),
     ):
         try:
-            done = subprocess.run(
-                [program, *options, "--", *trial],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=20,
-                check=False,
-            )
+            done = answer_of([program, *options, "--", *trial], 20)
         except (OSError, subprocess.TimeoutExpired) as error:
             return (), f"`bwrap` does not work here: {error}"
         if done.returncode == 0:

@@ -236,15 +236,7 @@ def _git(words: Sequence[str], cwd: Path) -> None:
     settings = ["-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false"]
     env = process.base_environment({"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1"})
     try:
-        done = subprocess.run(
-            ["git", *settings, *words],
-            cwd=cwd,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_GIT_SECONDS,
-            check=False,
-        )
+        done = process.answer_of(["git", *settings, *words], _GIT_SECONDS, cwd=cwd, env=env)
     except subprocess.TimeoutExpired:
         raise OSError(errno.ETIMEDOUT, f"git {words[0]} did not end within {_GIT_SECONDS} s") from None
     if done.returncode != 0:

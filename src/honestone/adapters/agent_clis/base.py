@@ -7,13 +7,13 @@ import os
 import re
 import tomllib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from honestone.adapters.loose_json import table
-from honestone.core.suite.trace import Trace
+from honestone.adapters.loose_json import string, table
+from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.process import Ended
 
@@ -46,6 +46,9 @@ Kind: TypeAlias = Literal[
     "crashed",
     "timeout",
 ]
+
+# How often a worker or an agent may ask its model.
+WORKER_TURNS: Final = 60
 
 # Replaces the coding agent's own instructions, which are long and about something else.
 DEFAULT_SYSTEM: Final = (
@@ -165,6 +168,19 @@ class AgentCli(ABC):
         """A task of a case, done in `folder` with its tools, and with the skills on its shelf."""
 
 
+KNOWN: Final[Mapping[str, Mapping[str, Any]]] = tomllib.loads(Path(__file__).with_name("known.toml").read_text("utf-8"))
+
+
+class KnownCli(AgentCli):
+    """One that `known.toml` describes. `given` is all that is said there."""
+
+    def __init__(self) -> None:
+        self.given = KNOWN[self.name]
+        self.program, self.package = self.given["program"], self.given["package"]
+        self.install, self.sign_in = self.given["install"], self.given["sign_in"]
+        self.key_names, self.most_characters = tuple(self.given["keys"]), self.given["most_characters"]
+
+
 # ------------------------------------------------------------------------------------------------- reading JSON output
 
 
@@ -195,6 +211,16 @@ def first_object(data: bytes) -> Mapping[str, Any] | None:
         if isinstance(value, dict) and value:
             return value
     return None
+
+
+def tool_calls(
+    uses: Iterable[Mapping[str, Any]], results: Mapping[str, Any], *, name: str, given: str, id: str
+) -> tuple[ToolCall, ...]:
+    """Calls of tools with their results by id; `name`, `given` and `id` are the keys that a CLI has for these."""
+    return tuple(
+        ToolCall(name=string(use.get(name)), arguments=table(use.get(given)), result=results.get(string(use.get(id))))
+        for use in uses
+    )
 
 
 # --------------------------------------------------------------------------------------------- what a failure was about

@@ -16,46 +16,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.adapters.agent_clis import base
-from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
+from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup
 from honestone.adapters.loose_json import count, string, table, tables, total
-from honestone.core.suite.trace import ToolCall, Trace
+from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed, Prompt, Usage
 from honestone.system.process import Ended
 
-WORKER_TURNS: Final = 60
-_TOOLS: Final = "Read,Edit,Write,Glob,Grep"
-_AGENT_TOOLS: Final = f"{_TOOLS},Skill"
 _ATTACHED: Final = re.compile(r"""(?:^|\s)@["']?((?:/|~|\.\./)\S*)""")
 
-_QUIET: Final = {
-    "CLAUDE_CODE_DISABLE_ATTACHMENTS": "1",  # else `@/any/file` in a brief sends that file, from anywhere on the disk
-    "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",
-    "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
-    "CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK": "1",  # the model that was asked answers, or none
-    "CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK": "1",  # retries are ours
-    "CLAUDE_CODE_MAX_RETRIES": "0",  # but a stream closed before its first event is opened again twice, whatever is set
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "DISABLE_TELEMETRY": "1",
-    "DISABLE_ERROR_REPORTING": "1",
-    "DISABLE_AUTOUPDATER": "1",
-}
 
-
-_OWN_SKILLS: Final = {
-    # Without them an agent without the skill would have one of the same name (`code-review`, `verify`, ...), and every
-    # prompt a list of them.
-    "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
-    "CLAUDE_CODE_DISABLE_POLICY_SKILLS": "1",
-}
-
-
-class Claude(AgentCli):
+class Claude(KnownCli):
     name = "claude"
-    program = "claude"
-    package = "@anthropic-ai/claude-code"
-    install = "npm install -g @anthropic-ai/claude-code"
-    sign_in = "claude auth login"
-    key_names = ("ANTHROPIC_API_KEY",)
 
     def has_login(self) -> bool:
         if os.environ.get("CLAUDE_CODE_OAUTH_TOKEN", "").strip():
@@ -71,12 +42,12 @@ class Claude(AgentCli):
         instructions = room.put("system.md", prompt.system or base.DEFAULT_SYSTEM)
         argv = _start(setup, "--bare" if setup.auth == "key" else "--safe-mode")
         argv += ["--tools", "", "--max-turns", "1", "--system-prompt-file", str(instructions)]
-        return _command(setup, room, argv, prompt.text, room.work, key)
+        return self._command(setup, room, argv, prompt.text, room.work, key)
 
     def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
         argv = _start(setup, "--safe-mode")
-        argv += ["--tools", _TOOLS, "--permission-mode", "acceptEdits", "--max-turns", str(WORKER_TURNS)]
-        return _command(setup, room, argv, brief, base.folder_of(place), key)
+        argv += _editing(self.given["tools"])
+        return self._command(setup, room, argv, brief, base.folder_of(place), key)
 
     def shelf(self, room: CliFolders, folder: Path) -> Path:
         return room.home / ".claude" / "skills"
@@ -85,19 +56,30 @@ class Claude(AgentCli):
         """Settings of the folder it works in are not loaded: they may hold commands that it would run by itself."""
         argv = [setup.program, "-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config"]
         argv += ["--setting-sources", "user", "--no-session-persistence"]
-        argv += ["--tools", _AGENT_TOOLS, "--permission-mode", "acceptEdits", "--max-turns", str(WORKER_TURNS)]
+        argv += _editing(f"{self.given['tools']},Skill")
         argv += ["--add-dir", str(self.shelf(room, folder))]  # else it may not read what a skill refers to
         if setup.model:
             argv += ["--model", setup.model]
         attached = _ATTACHED.search(task)
         if attached is not None:
             raise CallFailed(f"claude would send the file {attached[1]!r} along, which is outside of its folder")
-        command = _command(setup, room, argv, task, folder, key)
+        command = self._command(setup, room, argv, task, folder, key)
         command = command if setup.auth == "key" else _in_our_home(command, room)
         # The list of skills reaches the model as an attachment.
         attachments = "CLAUDE_CODE_DISABLE_ATTACHMENTS"
         env = {name: value for name, value in command.env.items() if name != attachments}
-        return replace(command, env={**env, **_OWN_SKILLS})
+        return replace(command, env={**env, **self.given["agent_env"]})
+
+    def _command(self, setup: Setup, room: CliFolders, argv: list[str], stdin: str, cwd: Path, key: str) -> Command:
+        env = dict(self.given["env"])
+        if setup.base_url:
+            env["ANTHROPIC_BASE_URL"] = setup.base_url.rstrip("/")
+        if setup.auth == "key":
+            env |= {"ANTHROPIC_API_KEY": key, "CLAUDE_CONFIG_DIR": str(room.home / ".claude")}
+            return Command(argv=tuple(argv), cwd=cwd, stdin=stdin, env=env)
+        env["HOME"] = str(Path.home())
+        passed = ("CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "DBUS_SESSION_BUS_ADDRESS")
+        return Command(argv=tuple(argv), cwd=cwd, stdin=stdin, env=env, pass_names=passed)
 
     def read(self, ended: Ended, setup: Setup) -> CliOutcome:
         """The same whether it printed its events or the last of them only."""
@@ -138,16 +120,8 @@ def _start(setup: Setup, mode: str) -> list[str]:
     return [*argv, "--model", setup.model] if setup.model else argv
 
 
-def _command(setup: Setup, room: CliFolders, argv: list[str], stdin: str, cwd: Path, key: str) -> Command:
-    env = dict(_QUIET)
-    if setup.base_url:
-        env["ANTHROPIC_BASE_URL"] = setup.base_url.rstrip("/")
-    if setup.auth == "key":
-        env |= {"ANTHROPIC_API_KEY": key, "CLAUDE_CONFIG_DIR": str(room.home / ".claude")}
-        return Command(argv=tuple(argv), cwd=cwd, stdin=stdin, env=env)
-    env["HOME"] = str(Path.home())
-    passed = ("CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "DBUS_SESSION_BUS_ADDRESS")
-    return Command(argv=tuple(argv), cwd=cwd, stdin=stdin, env=env, pass_names=passed)
+def _editing(tools: str) -> list[str]:
+    return ["--tools", tools, "--permission-mode", "acceptEdits", "--max-turns", str(base.WORKER_TURNS)]
 
 
 def _in_our_home(command: Command, room: CliFolders) -> Command:
@@ -172,22 +146,12 @@ def _trace(events: Sequence[Mapping[str, Any]], result: Mapping[str, Any], usage
         if event.get("type") in ("assistant", "user")
         for block in tables(table(event.get("message")).get("content"))
     ]
-    results = {
-        string(block.get("tool_use_id")): block.get("content") for block in blocks if block.get("type") == "tool_result"
-    }
-    calls = tuple(
-        ToolCall(
-            name=string(block.get("name")),
-            arguments=table(block.get("input")),
-            result=results.get(string(block.get("id"))),
-        )
-        for block in blocks
-        if block.get("type") == "tool_use"
-    )
+    results = {string(one.get("tool_use_id")): one.get("content") for one in blocks if one.get("type") == "tool_result"}
+    uses = [block for block in blocks if block.get("type") == "tool_use"]
     asked = {string(table(event.get("message")).get("id")) for event in events if event.get("type") == "assistant"}
     return Trace(
         model_calls=len(asked) if asked and "" not in asked else None,  # one reply may be several events
-        tool_calls=calls,
+        tool_calls=base.tool_calls(uses, results, name="name", given="input", id="id"),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         usd=usage.usd,

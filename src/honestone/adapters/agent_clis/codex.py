@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.adapters.agent_clis import base
-from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
+from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup
 from honestone.adapters.loose_json import count, string, table
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Prompt, Usage
@@ -22,13 +22,6 @@ from honestone.system.process import Ended
 
 CHILD_KEY: Final = "HONESTONE_CHILD_KEY"
 _SERVICE: Final = "https://api.openai.com"
-
-# The last one ends its endless wait for a server that refuses connections.
-_NEVER: Final = (
-    *("multi_agent", "goals", "view_image", "apps", "plugins", "tool_suggest", "skill_search", "hooks"),
-    *("image_generation", "computer_use", "browser_use", "unbounded_connection_retries"),
-)
-_NEVER_FOR_JUDGES: Final = ("shell_tool", "unified_exec", *_NEVER)
 
 _DENIED: Final = re.compile(
     r"read-only file system|operation not permitted|permission denied|rejected by|not permitted|writing outside of|"
@@ -38,14 +31,8 @@ _DENIED: Final = re.compile(
 _SURELY_DENIED: Final = re.compile(r"read-only file system", re.IGNORECASE)
 
 
-class Codex(AgentCli):
+class Codex(KnownCli):
     name = "codex"
-    program = "codex"
-    package = "@openai/codex"
-    install = "npm install -g @openai/codex"
-    sign_in = "codex login"
-    key_names = ("CODEX_API_KEY", "OPENAI_API_KEY")
-    most_characters = 1_000_000  # its limit is 1,048,576; beyond it: exit 1
 
     def has_login(self) -> bool:
         home = base.own_home("CODEX_HOME", ".codex")
@@ -54,13 +41,9 @@ class Codex(AgentCli):
 
     def judge(self, setup: Setup, room: CliFolders, prompt: Prompt, key: str) -> Command:
         instructions = room.put("system.md", prompt.system or base.DEFAULT_SYSTEM)
-        settings = {
-            "include_environment_context": False,
-            "include_permissions_instructions": False,
-            "include_apps_instructions": False,
-            "model_instructions_file": str(instructions),
-        }
-        argv = [*_start(setup), "-s", "read-only", *_without(_NEVER_FOR_JUDGES), *_with(settings)]
+        settings = {**self.given["judge"], "model_instructions_file": str(instructions)}
+        never = [*self.given["never_for_judges"], *self.given["never"]]
+        argv = [*self._start(setup), "-s", "read-only", *_without(never), *_with(settings)]
         if prompt.schema is not None and is_strict(prompt.schema):
             argv += ["--output-schema", str(room.put("schema.json", json.dumps(prompt.schema)))]
         return self._command(setup, room, argv, prompt.text, room.work, key)
@@ -83,45 +66,27 @@ class Codex(AgentCli):
     def _edits(
         self, setup: Setup, room: CliFolders, brief: str, folder: Path, key: str, *, skills: bool = False
     ) -> Command:
-        settings: dict[str, Any] = {
-            "approval_policy": "never",
-            # Without these two, /tmp and TMPDIR can be written as well.
-            "sandbox_workspace_write": {
-                "network_access": False,
-                "exclude_slash_tmp": True,
-                "exclude_tmpdir_env_var": True,
-            },
-            # What the model runs sees neither the key nor the rest of our environment; the mark lets us find it again.
-            "shell_environment_policy": {
-                "inherit": "core",
-                "ignore_default_excludes": False,
-                "exclude": [CHILD_KEY, "*KEY*", "*TOKEN*", "*SECRET*"],
-                "set": {"HONESTONE_CALL": str(room.root)},
-            },
-        }
-        argv = [
-            *_start(setup, skills=skills, hidden=_skills_in(folder) if skills else []),
-            "-s",
-            "workspace-write",
-            *_without(_NEVER),
-            *_with(settings),
-            "-C",
-            str(folder),
-        ]
+        # The mark lets us find again what the model runs.
+        policy = {**self.given["edits"]["shell_environment_policy"], "set": {"HONESTONE_CALL": str(room.root)}}
+        settings = {**self.given["edits"], "shell_environment_policy": policy}
+        argv = self._start(setup, skills=skills, hidden=_skills_in(folder) if skills else [])
+        argv += ["-s", "workspace-write", *_without(self.given["never"]), *_with(settings), "-C", str(folder)]
         return self._command(setup, room, argv, brief, folder, key)
+
+    def _start(self, setup: Setup, *, skills: bool = False, hidden: Sequence[Path] = ()) -> list[str]:
+        argv = [setup.program, "exec", "--json", "--color", "never", "--skip-git-repo-check", "--ephemeral"]
+        call = self.given["call"]
+        off = [{"path": str(path), "enabled": False} for path in hidden]
+        shelves = {"include_instructions": skills, **call["skills"], "config": off}
+        argv += ["--ignore-user-config", "--ignore-rules", *_with({**call, "skills": shelves})]
+        return [*argv, "-m", setup.model] if setup.model else argv
 
     def _command(self, setup: Setup, room: CliFolders, argv: list[str], stdin: str, cwd: Path, key: str) -> Command:
         """`-` reads the prompt from stdin; nothing of it is ever on the command line."""
         env = {"CODEX_HOME": str(room.home / ".codex")}
         links: dict[Path, Path] = {}
         (room.home / ".codex").mkdir(parents=True, exist_ok=True)
-        provider: dict[str, Any] = {
-            "name": "OpenAI" if setup.auth == "login" else "honestone",
-            "wire_api": "responses",
-            "request_max_retries": 0,
-            "stream_max_retries": 0,
-            "supports_websockets": False,
-        }
+        provider = {"name": "OpenAI" if setup.auth == "login" else "honestone", **self.given["provider"]}
         if setup.auth == "key":
             provider |= {"base_url": f"{(setup.base_url or _SERVICE).rstrip('/')}/v1", "env_key": CHILD_KEY}
             env[CHILD_KEY] = key
@@ -191,26 +156,7 @@ def _skills_in(folder: Path) -> list[Path]:
     return sorted(Path(at, "SKILL.md") for shelf in shelves for at, _, names in os.walk(shelf) if "SKILL.md" in names)
 
 
-def _start(setup: Setup, *, skills: bool = False, hidden: Sequence[Path] = ()) -> list[str]:
-    argv = [setup.program, "exec", "--json", "--color", "never", "--skip-git-repo-check", "--ephemeral"]
-    argv += ["--ignore-user-config", "--ignore-rules"]
-    argv += _with(
-        {
-            "project_doc_max_bytes": 0,  # no AGENTS.md of the folder it works in
-            "skills": {
-                "include_instructions": skills,
-                "bundled": {"enabled": False},
-                "config": [{"path": str(path), "enabled": False} for path in hidden],
-            },
-            "web_search": "disabled",
-            "check_for_update_on_startup": False,
-            "analytics": {"enabled": False},
-        }
-    )
-    return [*argv, "-m", setup.model] if setup.model else argv
-
-
-def _without(features: tuple[str, ...]) -> list[str]:
+def _without(features: Sequence[str]) -> list[str]:
     return [word for feature in features for word in ("--disable", feature)]
 
 

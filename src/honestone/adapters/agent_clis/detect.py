@@ -74,15 +74,8 @@ def version_of(path: str, package: str) -> str | None:
 
 def _asked_version(path: str) -> str | None:
     try:
-        done = subprocess.run(
-            [path, "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=SECONDS,
-            env=process.base_environment({"NO_COLOR": "1"}),
-            start_new_session=True,
-            check=False,
-        )
+        env = process.base_environment({"NO_COLOR": "1"})
+        done = process.answer_of([path, "--version"], SECONDS, env=env, is_alone=True)
     except (OSError, subprocess.TimeoutExpired):
         return None
     found = _VERSION.search(done.stdout.decode("utf-8", "replace"))

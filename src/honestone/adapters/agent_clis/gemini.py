@@ -15,14 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.adapters.agent_clis import base
-from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
+from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup
 from honestone.adapters.loose_json import count, string, table, total
-from honestone.core.suite.trace import ToolCall, Trace
+from honestone.core.suite.trace import Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.process import Ended
 
-WORKER_TURNS: Final = 60
-_TOOLS: Final = ["read_file", "replace", "write_file", "glob", "grep_search", "list_directory"]
 _DENY_ALL: Final = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
 _LOGIN_FILES: Final = ("oauth_creds.json", "google_accounts.json")
 _STOPPED: Final = re.compile(r"turns exceeded|loop detected|execution (stopped|blocked)", re.IGNORECASE)
@@ -32,14 +30,8 @@ _DENIED: Final = re.compile(r"not in workspace|denied by policy|permission denie
 _STATUS_OF_EXIT: Final = {status % 256: status for status in (400, 401, 403, 404, 429, 500, 502, 503, 504)}
 
 
-class Gemini(AgentCli):
+class Gemini(KnownCli):
     name = "gemini"
-    program = "gemini"
-    package = "@google/gemini-cli"
-    install = "npm install -g @google/gemini-cli"
-    sign_in = "gemini  (and choose to log in with Google)"
-    key_names = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
-    most_characters = 4_000_000  # beyond 8 MB: exit 0, nothing asked, nothing said
 
     def has_login(self) -> bool:
         login = base.read_own(base.own_home("GEMINI_CLI_HOME", "") / ".gemini" / "oauth_creds.json")
@@ -51,15 +43,15 @@ class Gemini(AgentCli):
         argv = [*_start(setup), "--approval-mode", "default", "--admin-policy", str(rules)]
         # Its loop detector takes a repetitive answer for a loop, stops it and exits 0.
         settings = {"model": {"maxSessionTurns": 1, "disableLoopDetection": True}}
-        return _command(setup, room, argv, prompt.text, key, settings, {"GEMINI_SYSTEM_MD": str(instructions)})
+        return self._command(setup, room, argv, prompt.text, key, settings, GEMINI_SYSTEM_MD=str(instructions))
 
     def worker(self, setup: Setup, room: CliFolders, brief: str, place: Path, key: str) -> Command:
         folder = base.folder_of(place)
         argv = [*_start(setup), "--approval-mode", "auto_edit", "--include-directories", str(folder)]
-        settings = {"model": {"maxSessionTurns": WORKER_TURNS}, "tools": {"core": _TOOLS}}
+        settings = {"model": {"maxSessionTurns": base.WORKER_TURNS}, "tools": {"core": self.given["tools"]}}
         # It is started elsewhere, so it must know what a relative path means.
         brief = f"Work in the folder {folder}; relative paths start there.\n\n{brief}"
-        return _command(setup, room, argv, brief, key, settings, {})
+        return self._command(setup, room, argv, brief, key, settings)
 
     def shelf(self, room: CliFolders, folder: Path) -> Path:
         return room.home / ".gemini" / "skills"
@@ -70,12 +62,57 @@ class Gemini(AgentCli):
         for place in (folder, *([shelf] if shelf.is_dir() else [])):
             argv += ["--include-directories", str(place)]
         settings = {
-            "model": {"maxSessionTurns": WORKER_TURNS},
-            "tools": {"core": [*_TOOLS, "activate_skill"]},
+            "model": {"maxSessionTurns": base.WORKER_TURNS},
+            "tools": {"core": [*self.given["tools"], "activate_skill"]},
             "skills": {"enabled": True, "disabled": _own_skills(setup.program, shelf)},
         }
         task = f"Work in the folder {folder}; relative paths start there.\n\n{task}"
-        return _command(setup, room, argv, task, key, settings, {})
+        return self._command(setup, room, argv, task, key, settings)
+
+    def _command(
+        self,
+        setup: Setup,
+        room: CliFolders,
+        argv: list[str],
+        prompt: str,
+        key: str,
+        settings: dict[str, Any],
+        **more: str,
+    ) -> Command:
+        own = base.own_home("GEMINI_CLI_HOME", "") / ".gemini"
+        env = {"GEMINI_CLI_HOME": str(room.home), **self.given["env"], **more}
+        links: dict[Path, Path] = {}
+        if setup.auth == "key":
+            env["GEMINI_API_KEY"] = key
+            if setup.base_url:
+                env["GOOGLE_GEMINI_BASE_URL"] = setup.base_url.rstrip("/")
+        else:
+            # No flag switches off the person's own GEMINI.md, so their login is used in place, from a home without one.
+            links = {room.home / ".gemini" / name: own / name for name in _LOGIN_FILES if (own / name).exists()}
+            if setup.base_url:
+                env["CODE_ASSIST_ENDPOINT"] = setup.base_url.rstrip("/")
+        room.put("home/.gemini/settings.json", json.dumps(self._settings(setup) | settings))
+        # An empty .env in the working folder ends the search for one in the folders above it.
+        room.put("work/.env", "")
+        room.put("work/.gemini/.env", "")
+        room.put("work/.geminiignore", "*\n")
+        stdin, escaped = keep_at_signs(prompt)
+        return Command(
+            argv=tuple(argv),
+            cwd=room.work,
+            stdin=stdin,
+            env=env,
+            links=links,
+            pass_names=("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION") if setup.auth == "login" else (),
+            notes={"escaped_at_signs": escaped} if escaped else {},
+        )
+
+    def _settings(self, setup: Setup) -> dict[str, Any]:
+        kind = "gemini-api-key" if setup.auth == "key" else "oauth-personal"
+        return {
+            "security": {"auth": {"selectedType": kind}, "folderTrust": {"enabled": False}},
+            **self.given["settings"],
+        }
 
     def read(self, ended: Ended, setup: Setup) -> CliOutcome:
         """The same whether it printed its events or one object."""
@@ -119,76 +156,11 @@ def _start(setup: Setup, form: str = "json") -> list[str]:
     return [*argv, "-m", setup.model] if setup.model else argv
 
 
-def _command(
-    setup: Setup,
-    room: CliFolders,
-    argv: list[str],
-    prompt: str,
-    key: str,
-    settings: dict[str, Any],
-    more: Mapping[str, str],
-) -> Command:
-    own = base.own_home("GEMINI_CLI_HOME", "") / ".gemini"
-    # Trusted, it takes the GEMINI.md of every folder that it is let into for instructions; no setting switches that off.
-    env = {
-        "GEMINI_CLI_HOME": str(room.home),
-        "GEMINI_CLI_NO_RELAUNCH": "true",
-        "GEMINI_CLI_TRUST_WORKSPACE": "false",
-        **more,
-    }
-    links: dict[Path, Path] = {}
-    if setup.auth == "key":
-        env["GEMINI_API_KEY"] = key
-        if setup.base_url:
-            env["GOOGLE_GEMINI_BASE_URL"] = setup.base_url.rstrip("/")
-    else:
-        # No flag switches off the person's own GEMINI.md, so their login is used in place, from a home without one.
-        links = {room.home / ".gemini" / name: own / name for name in _LOGIN_FILES if (own / name).exists()}
-        if setup.base_url:
-            env["CODE_ASSIST_ENDPOINT"] = setup.base_url.rstrip("/")
-    room.put("home/.gemini/settings.json", json.dumps(_settings(setup) | settings))
-    # An empty .env in the working folder ends the search for one in the folders above it.
-    room.put("work/.env", "")
-    room.put("work/.gemini/.env", "")
-    room.put("work/.geminiignore", "*\n")
-    stdin, escaped = keep_at_signs(prompt)
-    return Command(
-        argv=tuple(argv),
-        cwd=room.work,
-        stdin=stdin,
-        env=env,
-        links=links,
-        pass_names=("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION") if setup.auth == "login" else (),
-        notes={"escaped_at_signs": escaped} if escaped else {},
-    )
-
-
 def _own_skills(program: str, shelf: Path) -> list[str]:
     """The skills that it brings, but for one whose name ours has: no switch turns all of them off, and without ours they
     must not take its place."""
     brought = Path(program).resolve().parent / "builtin"
     return sorted(path.parent.name for path in brought.glob("*/SKILL.md") if not (shelf / path.parent.name).exists())
-
-
-def _settings(setup: Setup) -> dict[str, Any]:
-    return {
-        "security": {
-            "auth": {"selectedType": "gemini-api-key" if setup.auth == "key" else "oauth-personal"},
-            "folderTrust": {"enabled": False},
-        },
-        "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": 1},
-        "privacy": {"usageStatisticsEnabled": False},
-        "telemetry": {"enabled": False},
-        "hooksConfig": {"enabled": False},
-        "skills": {"enabled": False},
-        "experimental": {"enableAgents": False},  # else `@generalist` in an artifact becomes an instruction
-        "ide": {"enabled": False},
-        "context": {
-            "includeDirectoryTree": False,
-            "memoryBoundaryMarkers": [],
-            "fileFiltering": {"respectGeminiIgnore": True, "enableRecursiveFileSearch": False},
-        },
-    }
 
 
 # ------------------------------------------------------------------------------------------------------ `@` in a prompt
@@ -266,18 +238,10 @@ def _trace(events: Sequence[Mapping[str, Any]], usage: Usage) -> Trace:
         for event in events
         if event.get("type") == "tool_result"
     }
-    calls = tuple(
-        ToolCall(
-            name=string(event.get("tool_name")),
-            arguments=table(event.get("parameters")),
-            result=results.get(string(event.get("tool_id"))),
-        )
-        for event in events
-        if event.get("type") == "tool_use"
-    )
+    uses = [event for event in events if event.get("type") == "tool_use"]
     end: Mapping[str, Any] = next((event for event in reversed(events) if event.get("type") == "result"), {})
     return Trace(
-        tool_calls=calls,
+        tool_calls=base.tool_calls(uses, results, name="tool_name", given="parameters", id="tool_id"),
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         duration_ms=count(table(end.get("stats")).get("duration_ms")),

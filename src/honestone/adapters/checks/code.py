@@ -419,18 +419,10 @@ def _python_with_pytest() -> str:
 
 
 def _can_import_pytest(python: str) -> bool:
-    try:
-        tried = subprocess.run(
-            [python, "-c", "import sys; sys.path[:1] = []; import pytest"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=60,
-            check=False,
-            env=process.base_environment(),
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return tried.returncode == 0
+    asked = [python, "-c", "import sys; sys.path[:1] = []; import pytest"]
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        return process.answer_of(asked, 60, env=process.base_environment()).returncode == 0
+    return False
 
 
 async def _ask_child(

@@ -24,7 +24,7 @@ from honestone.core.numbers import exact
 from honestone.core.rubric import Check
 from honestone.core.script import OddReply, Script, grade, scripts_of, transforms_of
 from honestone.ports import Finding, Output
-from honestone.system.process import NotStarted, find_program
+from honestone.system.process import NotStarted, answer_of, find_program
 
 NODE: Final = "node"
 _TYPESCRIPT: Final = (".ts", ".mts", ".cts")
@@ -75,8 +75,7 @@ def _reads_types(node: str) -> bool:
     """Whether Node reads TypeScript by leaving the types out."""
     asked = [node, "-p", "process.features.typescript ? 'yes' : 'no'"]
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=False)
-        return done.stdout.strip() == b"yes"
+        return answer_of(asked, 30).stdout.strip() == b"yes"
     return False
 
 

@@ -14,6 +14,7 @@ import shlex
 import shutil
 import signal
 import tempfile
+import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -27,6 +28,7 @@ from honestone.adapters.people.terminal import NoTerminal, Terminal, others_held
 from honestone.core.ballot import NOT_APPLICABLE, Answer, Mark, Question, answer_problem
 from honestone.core.json_value import parsed_json
 from honestone.core.rubric import Item, Key, as_written
+from honestone.core.tables import table_text
 from honestone.ports import CallFailed
 from honestone.system.drawing import Style, clean, clusters, count, cut_middle, line, tail, width, wrap
 from honestone.system.files import write_atomically
@@ -35,6 +37,7 @@ DRAFT: Final = "honestone.draft/1"
 _WIDEST: Final = 84  # columns: longer lines are hard to read
 LONGEST_TEXT: Final = 4000
 _INPUT_LINES: Final = 3
+_WORDS: Final[dict[str, Any]] = tomllib.loads(table_text("form", __package__))
 
 
 class Wish(Enum):
@@ -335,7 +338,7 @@ def page_of(sheet: Sheet, view: View, style: Style, columns: int) -> FormPage:
     columns = max(min(columns - 1, _WIDEST), 12)
     page = FormPage(head=_head(sheet, view, style, columns))
     if sheet.helps:
-        page.body = [row for text in _HELP for row in wrap(text, columns, rest="    ")]
+        page.body = [row for text in _WORDS["help"] for row in wrap(text, columns, rest="    ")]
         page.foot = ["", "any key goes back"]
         return page
     page.body = _end_page(sheet, style, columns) if sheet.is_at_end else _item_page(sheet, view, style, columns)
@@ -421,20 +424,13 @@ def _foot(sheet: Sheet, style: Style, columns: int) -> list[str]:
     if sheet.note:
         out += [style.paint(row, "yellow") for row in wrap(clean(sheet.note), columns)]
     if sheet.typing is not None:
-        return [*out, *wrap(f"{_TYPED[sheet.typing]}; Enter keeps it, Esc leaves it", columns)]
+        return [*out, *wrap(f"{_WORDS['typed'][sheet.typing]}; Enter keeps it, Esc leaves it", columns)]
     keys = ["b back", "o open it", "q later", "? help"]
     if not sheet.is_at_end:
         answers = ["a number"] if sheet.item.anchors is not None else ["y yes", "n no"]
         answers += ["x does not apply"] if sheet.item.may_not_apply else []
         keys = [*answers, "s skip", "e evidence", "w what to change", *keys]
     return [*out, *(style.paint(row, "dim") for row in _row_of(keys, style.glyph("between"), columns))]
-
-
-_TYPED: Final = {
-    "score": "the score",
-    "evidence": "the words that decide it, copied from the text",
-    "suggestion": "what to change",
-}
 
 
 def _row_of(words: Sequence[str], between: str, columns: int) -> list[str]:
@@ -447,19 +443,6 @@ def _row_of(words: Sequence[str], between: str, columns: int) -> list[str]:
         else:
             rows.append(word)
     return rows
-
-
-_HELP: Final = (
-    "y, n  yes or no: is it met?",
-    "0-9   a number on the scale, where levels are listed; Enter ends it",
-    "x     it does not apply, where that is allowed",
-    "s     skip it: you abstain, which is neither a yes nor a no",
-    "e     evidence: the words that decide it",
-    "w     what to change, if it is not met",
-    "b     back (also the left arrow); the right arrow goes forward, up and down scroll",
-    "o     open what is judged in your pager",
-    "q     later: everything is kept, and the same command continues here (as after Ctrl-C or a lost terminal)",
-)
 
 
 def fitted(page: FormPage, rows: int, scroll: int) -> list[str]:
