@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from honestone.core.artifact import Entry, Version
-from honestone.core.images import LARGEST_IMAGE, MOST_BYTES, MOST_IMAGES, image_type, images_in, images_to_send
+from honestone.core.images import (
+    LARGEST_IMAGE,
+    MOST_BYTES,
+    MOST_IMAGES,
+    image_type,
+    images_in,
+    images_to_send,
+    written_images,
+)
 
 PNG = b"\x89PNG\r\n\x1a\n\0"
 
@@ -46,3 +58,38 @@ def test_what_a_request_cannot_hold_is_left_out() -> None:
     heavy = images_to_send(folder(a=big + b"\0", **{f"b{n}": big for n in range(6)}, c=PNG))
     assert 4 * LARGEST_IMAGE == MOST_BYTES
     assert [image.path for image in heavy] == ["b0", "b1", "b2", "b3"]
+
+
+def written(data: bytes) -> str:
+    return f"[[image: data:image/png;base64,{b64encode(data).decode()}]]"
+
+
+@given(st.lists(st.tuples(st.text(alphabet="a [:]é\n"), st.binary(max_size=40))))
+def test_images_written_in_a_text_come_back(parts: list[tuple[str, bytes]]) -> None:
+    """In their order and unchanged, whatever stands between them; the words stay where they were."""
+    text, images = written_images("".join(said + written(PNG + data) for said, data in parts))
+    assert [image.data for image in images] == [PNG + data for _, data in parts]
+    numbered = enumerate(zip(parts, images, strict=True), 1)
+    assert text == "".join(f"{said}[image {n}, {image.digest[7:23]}]" for n, ((said, _), image) in numbered)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[image: cat.png]]",
+        "[[image: file:///etc/passwd]]",
+        "[[image: data:image/png;base64,!!]]",
+        written(b"not an image"),
+        "[[Image:Cat.jpg]] https://x.org/cat.png",
+    ],
+)
+def test_what_is_not_an_image_stays_text(text: str) -> None:
+    """A name of a file is never opened, and an address alone is only a text."""
+    assert written_images(text) == (text, ())
+
+
+def test_an_image_on_a_server_is_known_by_its_address() -> None:
+    """It is not fetched; another address is another image."""
+    text, images = written_images("[[image: https://x.org/a]][[image: https://x.org/b]]")
+    assert [image.path for image in images] == ["https://x.org/a", "https://x.org/b"]
+    assert len({image.digest for image in images}) == 2 and text.startswith("[image 1, ")

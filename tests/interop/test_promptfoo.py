@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -293,11 +294,67 @@ def test_code_is_lost_or_named_and_never_run_by_reading(tmp_path: Path) -> None:
     assert [case.skip is None for case in source.suite.cases] == [False, True]
 
 
-def test_pictures_are_lost(tmp_path: Path) -> None:
-    """A case here is text; a picture in a variable is told with its place."""
-    text = "prompts: ['{{a}}']\ntests: [{vars: {a: 'file://x.png'}, assert: [{type: is-json}]}]\n"
-    (loss,) = lost(suite_of(READERS[0], put(tmp_path, text)))
-    assert loss.startswith("2:20") and "is not text" in loss
+PNG = b"\x89PNG\r\n\x1a\n\0"
+IN_BASE_64 = b64encode(PNG).decode()
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "image_url", "image_url": {"url": "{{a}}"}},
+        {"type": "input_image", "image_url": "{{a}}"},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "{{a}}"}},
+        {"image": {"format": "png", "source": {"bytes": "{{a}}"}}},
+        {"inlineData": {"mimeType": "image/png", "data": "{{a}}"}},
+        {"modality": "image", "value": {"type": "base64", "media_type": "png", "base64": "{{a}}"}},
+    ],
+)
+@pytest.mark.parametrize("value", ["file://x.png", f"data:image/png;base64,{IN_BASE_64}"])
+def test_an_image_of_a_message_is_an_image_of_the_case(tmp_path: Path, part: dict[str, Any], value: str) -> None:
+    """In the words of every API, from a file next to the config or as a data URL. People and judges read its number."""
+    (tmp_path / "x.png").write_bytes(PNG)
+    chat = json.dumps([{"role": "user", "content": [part, {"type": "text", "text": "What is it?"}]}])
+    config = {"prompts": [chat], "tests": [{"vars": {"a": value}, "assert": [{"type": "is-json"}]}]}
+    source = suite_of(READERS[0], put(tmp_path, json.dumps(config)))
+    assert not source.losses
+    (case,) = source.suite.cases
+    assert [(image.media_type, image.data) for image in case.images] == [("image/png", PNG)]
+    assert case.input == f"[image 1, {case.images[0].digest[7:23]}]\nWhat is it?"
+
+
+def test_a_line_that_is_a_data_url_is_an_image_and_an_address_stays_one(tmp_path: Path) -> None:
+    """As promptfoo gives both to a model. What the address leads to is not fetched here."""
+    (tmp_path / "x.png").write_bytes(PNG)
+    chat = '[{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://x.org/a.jpg"}}]}]'
+    config = {
+        "prompts": ["{{a}}\nWhat is it?", chat],
+        "tests": [{"vars": {"a": "file://x.png"}, "assert": [{"type": "is-json"}]}],
+    }
+    source = suite_of(READERS[0], put(tmp_path, json.dumps(config)))
+    assert not source.losses
+    assert [[image.path or image.data for image in case.images] for case in source.suite.cases] == [
+        [PNG],
+        ["https://x.org/a.jpg"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("x.mp3", "is neither text nor an image"),
+        ("x.png", "is not an image"),
+        ("y.png", "not found"),
+        ("http://x.org/y.webp", "is neither in the file nor at an address"),
+    ],
+)
+def test_other_media_are_lost(tmp_path: Path, name: str, said: str) -> None:
+    """With the place of the variable: sound, what only has the name of an image, what is not there, half an address."""
+    (tmp_path / "x.png").write_text("not an image")
+    value = f"file://{name}" if "//" not in name else "ftp:x"
+    chat = json.dumps([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "{{a}}"}}]}])
+    prompt = "{{a}}" if "//" not in name else chat
+    config = {"prompts": [prompt], "tests": [{"vars": {"a": value}, "assert": [{"type": "is-json"}]}]}
+    assert any(said in loss for loss in lost(suite_of(READERS[0], put(tmp_path, json.dumps(config)))))
 
 
 def test_scenarios_multiply_data_and_tests(tmp_path: Path) -> None:

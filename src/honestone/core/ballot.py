@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from honestone.core.artifact import Artifact
+from honestone.core.images import Image
 from honestone.core.json_value import Json, JsonObject, built, without_empty
 from honestone.core.rubric import Item, Key, Rubric
 
@@ -250,6 +251,7 @@ class Question:
     `input` and `reference` are the case's, None when a plain artifact is judged. `output` is what a target produced,
     None when the artifact itself is judged. `workspace` is {"path", "diff"} or None. `draw` numbers repeated looks of
     one judge from 0. `case` and `attempt` say where it comes from: recorded answers are found by them, and no judge sees them.
+    `images` are those of the input, whose text has their numbers.
     """
 
     artifact: Artifact
@@ -261,6 +263,7 @@ class Question:
     draw: int = 0
     case: str | None = None
     attempt: int = 1
+    images: tuple[Image, ...] = ()
 
     def items(self) -> Iterator[tuple[Key, Item]]:
         """Every item asked, in the order of the rubric."""

@@ -1,8 +1,10 @@
-"""Images in an artifact: known by their content, never by their name."""
+"""Images in an artifact or in a text: known by their content, never by their name."""
 
 from __future__ import annotations
 
 import hashlib
+import re
+from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -17,15 +19,16 @@ MOST_BYTES: Final = 14_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """One image file of an artifact. `media_type` is `image/png`, `image/jpeg`, `image/webp` or `image/gif`."""
+    """One image. `media_type` is `image/png`, `image/jpeg`, `image/webp` or `image/gif`; of one that only a server has, whose
+    address is its `path`, it is not known, and there is no `data`."""
 
     path: str
-    media_type: str
-    data: bytes
+    media_type: str = ""
+    data: bytes = b""
 
     @property
     def digest(self) -> str:
-        return "sha256:" + hashlib.sha256(self.data).hexdigest()
+        return "sha256:" + hashlib.sha256(self.data or self.path.encode()).hexdigest()
 
 
 def image_type(data: bytes) -> str | None:
@@ -63,3 +66,32 @@ def images_to_send(version: Version) -> tuple[Image, ...]:
             chosen.append(image)
             room -= size
     return tuple(chosen)
+
+
+_WRITTEN: Final = re.compile(r"\[\[image: ((?:data:[\w/+.-]*;base64,)*)([^\]\s]+)\]\]")
+
+
+def written_images(text: str) -> tuple[str, tuple[Image, ...]]:
+    """The images that a text names as `[[image: ADDRESS]]`, and the text with the number and digest of each in its place. The
+    address is a data URL or that of a server; what is neither stays text."""
+    found: list[Image] = []
+
+    def shown(written: re.Match[str]) -> str:
+        image = _image_of(written[2], is_data=bool(written[1]))
+        if image is None:
+            return written[0]
+        found.append(image)
+        return f"[image {len(found)}, {image.digest[7:23]}]"
+
+    return (_WRITTEN.sub(shown, text) if "[[image: " in text else text), tuple(found)
+
+
+def _image_of(address: str, *, is_data: bool) -> Image | None:
+    if not is_data:
+        return Image(path=address) if address.startswith(("https://", "http://")) else None
+    try:
+        data = b64decode(address, validate=True)
+    except ValueError:
+        return None
+    media_type = image_type(data)
+    return None if media_type is None else Image(path="", media_type=media_type, data=data)

@@ -186,9 +186,10 @@ class CaseWork:
         """Judges an output, and puts on record what was said of it; with it the output itself, where it was `free`."""
         case = record.case
         evaluator, about = self.evaluator(record), {"reference": case.reference, "case": case.id}
-        question = evaluator.question(
+        asked = evaluator.question(
             self._judged(output), input=case.input or None, output=output, attempt=number, **about
         )
+        question = replace(asked, images=case.images)
         judged = await evaluator.judge(question, output)
         if changed := self.changed(record):
             raise CouldNotJudge(f"what judges changed while the suite ran: {', '.join(changed[:5])}", hint=_CHANGED)

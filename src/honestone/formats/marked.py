@@ -132,6 +132,11 @@ def read_marked(path: Path) -> Marked:
 
 def read_text(path: Path, *, most: int = MAX_BYTES) -> str:
     """The text of a file that a person wrote. Raises FileError when it is missing, too large, empty or no text."""
+    return _decode(read_bytes(path, most=most), str(path))
+
+
+def read_bytes(path: Path, *, most: int = MAX_BYTES) -> bytes:
+    """The content of a file that a person named. Raises FileError when it is missing, too large or not a file."""
     require_readable(path)
     name = str(path)
     try:
@@ -154,7 +159,7 @@ def read_text(path: Path, *, most: int = MAX_BYTES) -> str:
         raise FileError(f"`{name}` cannot be read: {reason}") from None
     if len(data) > most:
         raise FileError(f"`{name}` is larger than {most // 1_000_000} MB", hint="split it into several files")
-    return _decode(data, name)
+    return data
 
 
 def _decode(data: bytes, name: str) -> str:

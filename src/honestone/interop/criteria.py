@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
@@ -13,7 +13,7 @@ from honestone.core.errors import RubricError
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, as_written, free_id, slug
 from honestone.formats.check_words import check_in_words
-from honestone.formats.reader import FileReading, Steps
+from honestone.formats.reader import FileReading, Steps, words
 
 # The floor of a yes/no question that must be answered yes: by more than half of the judges.
 MAJORITY: Final = Fraction(51, 100)
@@ -165,18 +165,39 @@ def unique_ids(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
 
 
 def text_of_parts(reading: FileReading, content: Any, path: Steps) -> str:
-    """The content of a message: a value as text, or its parts; those that are not text are lost."""
+    """The content of a message: a value as text, or its parts; those that are neither text nor an image are lost."""
     if not isinstance(content, list):
         return as_text(content)
-    parts = []
-    for index, part in enumerate(content):
-        if isinstance(part, dict) and part.get("type") in ("text", "input_text") and isinstance(part.get("text"), str):
-            parts.append(part["text"])
-        elif isinstance(part, str):
-            parts.append(part)
-        else:
-            reading.loss("a part of a message that is not text has no meaning here", (*path, index))
-    return "\n".join(parts)
+    parts = [part if isinstance(part, str) else _text_of_part(part) for part in content]
+    for index, part in enumerate(parts):
+        if part is None:
+            reading.loss("a part of a message that is neither text nor an image has no meaning here", (*path, index))
+    return "\n".join(part for part in parts if part is not None)
+
+
+def _text_of_part(part: Any) -> str | None:
+    """Its text, or its image by the address (see `written_images`), in the words of any API."""
+    leaves = dict(_leaves(part))
+    kind = leaves.get("type", "text") if "modality" not in leaves else leaves["modality"]
+    if kind in ("text", "input_text"):
+        said = next((leaves[name] for name in ("text", "value") if name in leaves), None)
+        if said is not None:
+            return said
+    if "image" not in f"{[*part]} {kind} {leaves.get('mimeType', leaves.get('mime_type'))}":
+        return None
+    address = next((leaves[name] for name in words("url image_url image fileUri") if name in leaves), "")
+    data = next((leaves[name] for name in words("data bytes base64") if name in leaves), "")
+    if not address.startswith(("data:", "http:", "https:", "{{")):
+        address = f"data:;base64,{data}" if data else ""
+    return f"[[image: {address}]]" if address else None
+
+
+def _leaves(part: Any) -> Iterator[tuple[str, str]]:
+    """Every text in a mapping and in those below it, the outermost last."""
+    if isinstance(part, dict):
+        for value in part.values():
+            yield from _leaves(value)
+        yield from ((key, value) for key, value in part.items() if isinstance(value, str))
 
 
 def as_text(value: Any) -> str:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from honestone.core.errors import FileError, UsageError
-from honestone.formats.marked import Marked, parse_marked, read_text
+from honestone.core.images import LARGEST_IMAGE, image_type
+from honestone.formats.marked import Marked, parse_marked, read_bytes, read_text
 from honestone.formats.project import may_read
 from honestone.formats.reader import FileReading, Steps
 
 # How many files one reading may open: a glob over a whole disk is a mistake.
 MAX_FILES: Final = 5_000
+
+
+def _data_url(file: Path) -> str:
+    """Raises FileError for what is not an image, or larger than models take."""
+    data = read_bytes(file, most=LARGEST_IMAGE)
+    media_type = image_type(data)
+    if media_type is None:
+        raise FileError(f"`{file.name}` is not an image of a kind that models take")
+    return f"data:{media_type};base64,{b64encode(data).decode('ascii')}"
 
 
 class SiblingFiles:
@@ -49,13 +61,21 @@ class SiblingFiles:
 
     def open(self, reading: FileReading, file: Path, path: Steps) -> str | None:
         """The text of a file that `find` or `glob` gave."""
+        return self._opened(read_text, reading, file, path)
+
+    def data_url(self, reading: FileReading, name: str, path: Steps) -> str:
+        """An image as a data URL; empty, with a loss or a problem, where there is none of this name."""
+        found = self.find(reading, name, path)
+        return (found and self._opened(_data_url, reading, found, path)) or ""
+
+    def _opened(self, read: Callable[[Path], str], reading: FileReading, file: Path, path: Steps) -> str | None:
         if file not in self.files:
             if len(self.files) >= MAX_FILES:
                 place = reading.marked.at(path)
                 raise UsageError(f"this names more than {MAX_FILES} files", place=place, hint="split it")
             self.files.append(file)
         try:
-            return read_text(file)
+            return read(file)
         except FileError as error:
             if self.loses_missing:
                 reading.loss(error.message, path, "--accept-loss leaves it out")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +14,7 @@ from honestone.adapters.judges.pairwise import PairJudge
 from honestone.adapters.judges.prompted import PromptedJudge
 from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.ballot import Question, Reading, asked_criteria
+from honestone.core.images import Image
 from honestone.core.packing import Budget, Pack
 from honestone.core.pairwise import STEERED, PairQuestion, choice_of, pair_question
 from honestone.core.rubric import Criterion, Item, Rubric
@@ -287,3 +289,14 @@ def test_the_output_of_a_target_has_no_images() -> None:
     question = scores(with_image(), output="An apple.")
     asyncio.run(judge.ask(judge.render(question), question))
     assert model.prompts[0].images == ()
+
+
+def test_a_judge_that_takes_images_sees_those_of_the_input() -> None:
+    """The target was asked about them. Another model reads their numbers only."""
+    image = Image(path="", media_type="image/png", data=PNG)
+    question = replace(scores(Version.of_text("An apple."), output="An apple."), images=(image,))
+    for takes, seen in ((True, (image,)), (False, ())):
+        model = ScriptedModel(fill_in(True))
+        judge = PromptedJudge("one", model, images=takes)
+        asyncio.run(judge.ask(judge.render(question), question))
+        assert model.prompts[0].images == seen

@@ -93,3 +93,16 @@ def test_without_images_the_request_is_as_it_was(standin: Standin, api: str) -> 
         "generateContent": lambda: body["contents"][0]["parts"][0]["text"],
     }[api]
     assert plain() == "Judge this."
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_an_image_on_a_server_is_sent_as_its_address(standin: Standin, api: str) -> None:
+    """The model's server fetches it; nothing here does."""
+    body = sent(standin, api, Prompt(text="Judge this.", images=(Image(path="https://x.org/a.png"),)))
+    address = {
+        "chat": lambda: body["messages"][0]["content"][1]["image_url"]["url"],
+        "responses": lambda: body["input"][0]["content"][1]["image_url"],
+        "messages": lambda: body["messages"][0]["content"][1]["source"]["url"],
+        "generateContent": lambda: body["contents"][0]["parts"][1]["fileData"]["fileUri"],
+    }[api]
+    assert address() == "https://x.org/a.png"

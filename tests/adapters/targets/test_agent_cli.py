@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 
 from honestone.adapters.targets.agent_cli import AgentCliTarget
 from honestone.core.artifact import Entry, Version
-from honestone.core.errors import SettingsError
+from honestone.core.errors import SettingsError, UsageError
 from honestone.core.skill.skill_file import Skill
-from honestone.core.suite.case import Message
+from honestone.core.suite.case import Case, Message
+from honestone.interop.criteria import undecided
 from honestone.ports import Output, Task
 
 NAMES = ("codex", "claude", "gemini")
@@ -286,6 +288,15 @@ def test_another_artifact_is_the_prompt(tmp_path: Path) -> None:
     """An artifact that is no skill reaches the agent with the task."""
     run(fake(tmp_path, "codex", codex_events()), "the case", version=Version.of_text("Be kind."))
     assert "Be kind.\n\nthe case" in note(tmp_path)["stdin"]
+
+
+def test_cases_with_images_are_refused(tmp_path: Path) -> None:
+    """No CLI is sent them, so it would answer about something that it has not seen. Skipped ones do not matter."""
+    target = fake(tmp_path, "codex", codex_events())
+    case = Case(id="a", rubric=undecided(), messages=(Message("user", "[[image: https://x.org/a.png]]"),))
+    with pytest.raises(UsageError, match="is not sent images"):
+        target.refuse([case])
+    target.refuse([replace(case, skip="later")])
 
 
 def test_without_a_key_it_is_refused_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,3 +131,13 @@ def test_another_artifact_is_the_prompt(artifact: str, expected: str) -> None:
     assert model.asked[0].text == expected
     run(model, version=Version.of_text(artifact), isolated=True)
     assert model.asked[1].text == "What?"
+
+
+def test_images_of_the_input_go_with_the_prompt() -> None:
+    """Their numbers are in its text. An artifact brings none, whatever it says."""
+    image = "[[image: https://x.org/a.png]]"
+    prompt = prompt_for(
+        Task(messages=(Message("user", f"Look: {image}"),), version=Version.of_text(f"Be brief {image}"))
+    )
+    assert [one.path for one in prompt.images] == ["https://x.org/a.png"]
+    assert prompt.text == f"Be brief {image}\n\nLook: [image 1, {prompt.images[0].digest[7:23]}]"

@@ -124,9 +124,9 @@ class PromptedJudge:
         return CallFailed(reason, missing=True)
 
     def _images(self, question: Question) -> tuple[Image, ...]:
-        """What goes with the prompt: images of the folder judged; what a target wrote has none."""
+        """What goes with the prompt: images of the folder judged; what a target wrote has none, but its input may."""
         if not self.images or question.output is not None:
-            return ()
+            return question.images if self.images else ()
         return images_to_send(question.artifact.version)
 
     def _schema(self, request: Request, question: Question) -> Mapping[str, Any]:

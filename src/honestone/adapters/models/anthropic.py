@@ -86,5 +86,7 @@ def _from_events(events: list[dict[str, Any]], model: str) -> dict[str, Any]:
 
 
 def _image(image: Image) -> dict[str, Any]:
+    if not image.data:
+        return {"type": "image", "source": {"type": "url", "url": image.path}}
     source = {"type": "base64", "media_type": image.media_type, "data": api_model.base64_of(image)}
     return {"type": "image", "source": source}

@@ -198,7 +198,8 @@ def base64_of(image: Image) -> str:
 
 
 def data_url(image: Image) -> str:
-    return f"data:{image.media_type};base64,{base64_of(image)}"
+    """The address of an image on a server, or its content as an address."""
+    return f"data:{image.media_type};base64,{base64_of(image)}" if image.data else image.path
 
 
 def content_of(prompt: Prompt, kind: str, as_image: Callable[[Image], dict[str, Any]]) -> Any:

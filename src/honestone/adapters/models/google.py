@@ -73,4 +73,6 @@ class GoogleGenerate(ApiModel):
 
 
 def _image(image: Image) -> dict[str, Any]:
+    if not image.data:
+        return {"fileData": {"fileUri": image.path}}
     return {"inlineData": {"mimeType": image.media_type, "data": api_model.base64_of(image)}}

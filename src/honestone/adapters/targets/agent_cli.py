@@ -23,7 +23,7 @@ from honestone.adapters.machine import require
 from honestone.adapters.targets.model import with_artifact
 from honestone.adapters.targets.trace_parsing import since
 from honestone.adapters.targets.working_directory import made_folder, skills_installed
-from honestone.core.errors import SettingsError
+from honestone.core.errors import SettingsError, UsageError
 from honestone.core.skill.skill_file import SKILL_FILE, Skill, split
 from honestone.core.suite.case import Case
 from honestone.core.suite.trace import ToolCall, Trace
@@ -53,6 +53,10 @@ class AgentCliTarget(CliAdapter):
     def refuse(self, cases: Sequence[Case]) -> None:
         """Raises SettingsError when a key or login is missing."""
         require(f"the target `{self.cli.name}`", self.needs)
+        if any(case.images and not case.skip for case in cases):
+            raise UsageError(
+                "an agent CLI is not sent images", hint="name a model API, or leave their cases out with --case"
+            )
 
     async def run(self, task: Task) -> Output:
         setup = replace(self.setup, timeout=task.timeout or self.setup.timeout)

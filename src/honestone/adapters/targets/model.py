@@ -14,6 +14,7 @@ from typing import Any, Final
 from honestone.adapters.machine import require
 from honestone.adapters.targets.trace_parsing import since
 from honestone.core.artifact import Version
+from honestone.core.images import written_images
 from honestone.core.json_value import fence_of
 from honestone.core.skill.skill_file import SKILL_FILE, Skill
 from honestone.core.suite.case import Case, as_prompt
@@ -91,7 +92,8 @@ def prompt_for(task: Task) -> Prompt:
     """A leading system message is the system prompt; the attempt is the draw, for models that have a seed."""
     first = task.messages[0] if task.messages else None
     system = first.content if first is not None and first.role == "system" and len(task.messages) > 1 else None
-    asked = as_prompt(task.messages[1:] if system is not None else task.messages) if task.messages else ""
+    written = as_prompt(task.messages[1:] if system is not None else task.messages) if task.messages else ""
+    asked, images = written_images(written)
     skills = (*([task.skill] if task.skill is not None else ()), *task.more_skills)
     if skills:
         text = "\n\n".join([*map(skill_text, skills), "The task:", asked])
@@ -99,7 +101,7 @@ def prompt_for(task: Task) -> Prompt:
         text = with_artifact(task.version, asked)
     else:
         text = asked
-    return Prompt(text=text, system=system, draw=task.attempt - 1)
+    return Prompt(text=text, system=system, draw=task.attempt - 1, images=images)
 
 
 def with_artifact(version: Version, asked: str) -> str:

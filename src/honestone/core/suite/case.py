@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from honestone.core.errors import UsageError
+from honestone.core.images import Image, written_images
 from honestone.core.json_value import Json, JsonObject, as_json, built
 from honestone.core.rubric import Rubric, to_plain
 
@@ -140,7 +141,12 @@ class Case:
 
     @property
     def input(self) -> str:
-        return as_prompt(self.messages)
+        """As people and judges read it: an image is a number and a digest."""
+        return written_images(as_prompt(self.messages))[0]
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        return written_images(as_prompt(self.messages))[1]
 
     def in_column(self, label: str | None) -> Case:
         """As the target of this label runs it: one that is for others is skipped. A target without a label runs all."""

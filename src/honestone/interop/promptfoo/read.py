@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.errors import FileError, UsageError
+from honestone.core.images import written_images
 from honestone.core.json_value import Json
 from honestone.core.rubric import free_id, slug
 from honestone.core.script import Script
@@ -50,7 +51,8 @@ from honestone.interop.reader import Reader
 from honestone.interop.sibling_files import SiblingFiles
 
 MAX_CASES: Final = 10_000
-_MEDIA: Final = words(".png .jpg .jpeg .gif .webp .bmp .svg .pdf .mp3 .wav .ogg .mp4 .mov .webm")
+_IMAGES: Final = words(".png .jpg .jpeg .gif .webp")
+_MEDIA: Final = words(".bmp .svg .tiff .pdf .mp3 .wav .ogg .mp4 .mov .webm")
 # Characters that all prompts together may come to once their variables are filled in.
 MAX_FILLED_IN_ALL: Final = 50_000_000
 
@@ -667,8 +669,10 @@ class _Config:
                 f"the variable `{value[:60]}` is made by code of this config, which honestone never runs", path
             )
             return ""
+        if suffix_of(name) in _IMAGES:
+            return self.siblings.data_url(reading, name, path)
         if suffix_of(name) in _MEDIA:
-            reading.loss(f"the variable `{value[:60]}` is not text, which a case here cannot hold", path)
+            reading.loss(f"the variable `{value[:60]}` is neither text nor an image that models take", path)
             return ""
         if "*" in name:
             return [self.siblings.open(reading, file, path) or "" for file in self.siblings.glob(reading, name, path)]
@@ -757,6 +761,13 @@ class _Config:
             return nothing
         return [_chat(text, prompt.reading, prompt.path) or (Message("user", text),) for text in made]
 
+    def with_images(self, text: str, prompt: _Prompt) -> str:
+        """A message in which a line that is the data URL of an image is that image."""
+        text = _DATA_URL.sub(r"[[image: \1]]", text) if "data:image/" in text else text
+        if "[[image: " in written_images(text)[0]:
+            prompt.reading.loss("an image of a message is neither in the file nor at an address", prompt.path)
+        return text
+
     def filled_in(self, text: str, known: Mapping[str, object], reading: FileReading, path: Steps) -> str:
         """A template with the variables of a case."""
         result = fill(text, known)
@@ -806,7 +817,8 @@ class _Config:
             for criterion in read_assertions(layer.at.below("assert"), scope)
         ]
         messages = [
-            Message(message.role, filled(message.content, prompt.reading, prompt.path)) for message in templates
+            Message(message.role, self.with_images(filled(message.content, prompt.reading, prompt.path), prompt))
+            for message in templates
         ]
         prefix = next((layer.prefix for layer in reversed(layers) if layer.prefix is not None), None)
         suffix = next((layer.suffix for layer in reversed(layers) if layer.suffix is not None), None)
@@ -850,6 +862,7 @@ def _nothing_read(*, is_code: bool) -> Case:
 
 # A column with the threshold of one expected value, by its number.
 _THRESHOLD: Final = re.compile(r"__config:__expected(\d*):threshold")
+_DATA_URL: Final = re.compile(r"(?m)^[ \t]*(data:image/[\w.+-]+;base64,[\w+/=]+)[ \t]*$")
 _WARNS: Final = "promptfoo warns of it and reads on; --accept-loss leaves it out"
 _TEMPLATES: Final = "names, loops, conditions and filters are filled in; see docs/from-promptfoo.md"
 
