@@ -140,3 +140,11 @@ def test_the_containerfile_uses_a_python_that_is_supported() -> None:
     assert set(re.findall(r"FROM python:(3\.\d+)", text)) <= set(dist.SUPPORTED)
     made = {rest.split(" AS ")[1] for word, rest in instructions(text) if word == "FROM" and " AS " in rest}
     assert set(re.findall(r"--from=(\w+)", text)) <= made
+
+
+def test_an_image_is_built_without_what_git_ignores() -> None:
+    """Docker reads `.dockerignore` alone, podman that too: runs, keys of tests and environments of this machine stay here."""
+    left_out = {line.removeprefix("**/") for line in (REPO / ".dockerignore").read_text(encoding="utf-8").splitlines()}
+    ignored = {line.rstrip("/") for line in (REPO / ".gitignore").read_text(encoding="utf-8").splitlines() if line}
+    assert ignored | {".git"} <= left_out
+    assert not (REPO / ".containerignore").exists(), "podman would read it in place of the other"

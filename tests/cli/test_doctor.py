@@ -23,6 +23,7 @@ def test_doctor_lists_what_is_always_here_and_what_is_missing(desk: Desk) -> Non
     text = desk.run("doctor", env={"PATH": "/nonexistent"})
     assert text.code == 0
     assert "get it:" in text.out
+    assert "           `bwrap` is not installed: install bubblewrap (apt-get" in text.out
     assert not desk.store.exists()
 
 

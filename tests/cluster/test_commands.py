@@ -107,6 +107,28 @@ def test_wrong_stores_are_refused_before_anything_is_asked(
         assert PASSWORD not in said.err and "Wrong-mark" not in said.err and "Traceback" not in said.err
 
 
+def test_a_hint_for_each_reason_of_a_server_not_to_let_one_in(desk: Desk, server: Server) -> None:
+    """What to do differs: the server does not listen, does not know this machine, has no TLS, no such database, or another password."""
+    rules = server.folder / "data" / "pg_hba.conf"
+    before = rules.read_text()
+    rules.write_text(f"host closed all 127.0.0.1/32 reject\n{before}")
+    server.sql("select pg_reload_conf()", "postgres")
+    hints = {
+        server.url("x", port=1): "listen_addresses",
+        server.url("closed"): "pg_hba.conf on the server",
+        f"{server.url('postgres')}?sslmode=require": "turn on `ssl`",
+        server.url("postgres", password="Wrong-mark-77"): "PGPASSWORD",
+        server.url("nowhere"): "make the database",
+    }
+    try:
+        for url, hint in hints.items():
+            said = desk.run("runs", env={"HONESTONE_STORE": url})
+            assert said.code == 2 and hint in said.err.partition("hint:")[2], (hint, said.err)
+    finally:
+        rules.write_text(before)
+        server.sql("select pg_reload_conf()", "postgres")
+
+
 def test_doctor_says_which_store_and_whether_it_answers(desk: Desk, server: Server) -> None:
     """Without the password, also where it does not answer."""
     assert "answers; empty" in desk.run("doctor").out

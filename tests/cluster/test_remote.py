@@ -246,7 +246,7 @@ def test_a_run_that_is_taken_up_is_read_once(project: Desk, site: Site) -> None:
     again = ordered(site)
     out, err = again.communicate(timeout=120)
     assert again.returncode == 1, err
-    assert "resuming run" in err and "6 cases of 6 done" in err
+    assert "resuming run" in err and "6 of 6 cases done" in err
     report = json.loads(out)
     assert report["usage"]["target_calls"] == 6 and len(site.runs()) == 1
 
@@ -284,7 +284,7 @@ def test_what_a_limit_refused_is_asked_when_the_run_is_taken_up(
     if has_room:
         server.sql("update honestone.grants set calls = 0", url.rpartition("/")[2])
     again = ordered(site, *words)
-    assert "1 case of 3 done" in site.heard(again, "resuming run")
+    assert "1 of 3 cases done" in site.heard(again, "resuming run")
     site.runner("--concurrency", "1")
     out, err = again.communicate(timeout=120)
     report = json.loads(out)

@@ -71,6 +71,7 @@ def test_bwrap_that_is_not_there_is_a_usage_error(monkeypatch, tmp_path, forget_
     with pytest.raises(UsageError) as caught:
         Sandbox.choose("bwrap")
     assert "not installed" in caught.value.message and "apt-get install bubblewrap" in str(caught.value.hint)
+    assert sandbox.why_not_bubblewrap().startswith("`bwrap` is not installed: install bubblewrap (apt-get")
     assert Sandbox.choose("auto").name in ("landlock", "none")
 
 
@@ -81,8 +82,11 @@ def test_bwrap_that_does_not_work_counts_as_absent(monkeypatch, tmp_path, forget
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert Sandbox.choose("auto").name in ("landlock", "none")
-    with pytest.raises(UsageError, match="No permissions"):
+    with pytest.raises(UsageError, match="No permissions") as caught:
         Sandbox.choose("bwrap")
+    # It is installed, so installing it is not the remedy.
+    assert "systempaths=unconfined" in str(caught.value.hint) and "install" not in str(caught.value.hint)
+    assert "No permissions to create namespace: allow user namespaces" in sandbox.why_not_bubblewrap()
 
 
 def test_only_the_private_copy_can_be_written(box, copy, tmp_path):

@@ -49,6 +49,8 @@ class ReadinessReport:
     judges: tuple[Readiness, ...]
     named_workers: tuple[Readiness, ...]
     sandbox: str
+    # Why it is not bubblewrap, or nothing.
+    no_bubblewrap: str
     # What installed packages add, by kind of thing.
     added: Mapping[str, Sequence[str]]
 
@@ -60,13 +62,14 @@ class ReadinessReport:
 
 def look_around(workspace: Workspace) -> ReadinessReport:
     """Everything that is named in settings, every agent CLI and every provider; bounded in time."""
-    from honestone.system.sandbox import Sandbox
+    from honestone.system.sandbox import Sandbox, why_not_bubblewrap
 
     settings = workspace.settings
     return ReadinessReport(
         judges=tuple(survey(settings)),
         named_workers=tuple(_named(name, entry, settings) for name, entry in settings.workers.items()),
         sandbox=Sandbox.choose("auto").name,
+        no_bubblewrap=why_not_bubblewrap(),
         added={what: names for what in ADDED if (names := sorted(entry_points(group=f"honestone.{what}").names))},
     )
 

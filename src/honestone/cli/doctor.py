@@ -20,8 +20,8 @@ SCHEMA = "honestone.doctor/1"
 
 _SANDBOXES: Final = {
     "bwrap": "bubblewrap",
-    "landlock": "Landlock (bubblewrap also closes UDP and gives tests a loopback: apt-get install bubblewrap)",
-    "none": "none: checks that run code see this machine (apt-get install bubblewrap)",
+    "landlock": "Landlock; bubblewrap would also close UDP and give tests a loopback",
+    "none": "none: checks that run code see this machine",
 }
 
 
@@ -64,6 +64,8 @@ def _text(found: ReadinessReport, workspace: Workspace) -> Iterator[str]:
     for what, added in found.added.items():
         yield f"  {what:<8} {clean(', '.join(added))}\n"
     yield f"\nSandbox    {_SANDBOXES[found.sandbox]}\n"
+    if found.no_bubblewrap:
+        yield f"           {clean(found.no_bubblewrap)}\n"
     said = _shared_store(workspace)
     yield f"Store      {clean(workspace.shown_store)}{'' if said is None else f' ({clean(said)})'}\n"
     folder = workspace.settings.folder

@@ -57,7 +57,11 @@ _NO_USER_NAMESPACES: Final = ("--unshare-user", "--disable-userns")
 _NO_NEW_ONE: Final = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x10000000) == 0)"
 
 _EMPTY_FILE: Final = Path(__file__).parent.with_name("py.typed")
-_INSTALL: Final = "install bubblewrap (apt-get install bubblewrap, or dnf install bubblewrap), or use --sandbox auto"
+_INSTALL: Final = "install bubblewrap (apt-get install bubblewrap, or dnf install bubblewrap)"
+# The first lets it make namespaces, the second lets it mount a /proc of its own.
+_ALLOW: Final = (
+    "allow user namespaces; for a container: --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
+)
 _LANDLOCK_CREATE_RULESET: Final = 444
 _PR_SET_DUMPABLE: Final = 4
 
@@ -85,8 +89,8 @@ class Sandbox:
         if choice in ("auto", "none"):
             return cls()
         if choice == "landlock":
-            raise UsageError("the sandbox `landlock` was asked for, but this kernel does not have it", hint=_INSTALL)
-        raise UsageError(f"a sandbox was asked for (--sandbox {choice}), but {problem}", hint=_INSTALL)
+            raise UsageError("the sandbox `landlock` was asked for, but this kernel does not have it", hint=_remedy())
+        raise UsageError(f"a sandbox was asked for (--sandbox {choice}), but {problem}", hint=_remedy())
 
     def confine(
         self, argv: Sequence[str], cwd: Path, writable: Path, visible: Sequence[Path] = (), closed: Sequence[Path] = ()
@@ -140,6 +144,20 @@ def _bubblewrap() -> tuple[tuple[str, ...], str]:
             return (program, *options), ""
         problem = problem or done.stderr.decode(errors="replace").strip()[:200] or f"exit {done.returncode}"
     return (), f"`bwrap` does not work here: {problem}"
+
+
+def why_not_bubblewrap() -> str:
+    """Why bubblewrap is not the sandbox here, and what to do; or nothing."""
+    _, problem = _bubblewrap()
+    return problem and f"{problem}: {_how_to_have_bubblewrap()}"
+
+
+def _remedy() -> str:
+    return f"{_how_to_have_bubblewrap()}, or use --sandbox auto"
+
+
+def _how_to_have_bubblewrap() -> str:
+    return _ALLOW if shutil.which("bwrap") else _INSTALL
 
 
 @cache

@@ -230,8 +230,22 @@ class PostgresConnection:
         return self.address.without_secrets(text)
 
 
+# The last whose words are in the message.
 _HINTS: Final = (
+    (
+        "Connection refused",
+        "is the server running, and does it listen on that address? (listen_addresses, docs/cluster.md)",
+    ),
     ("password", "set PGPASSWORD, or write the password to ~/.pgpass"),
     ("does not exist", "make the database or the user on the server, or correct the address"),
     ("timeout", "does a firewall close the port?"),
+    (
+        "pg_hba.conf",
+        "add a line for this machine to pg_hba.conf on the server (docs/cluster.md); if it begins with `hostssl`, the address needs ?sslmode=require",
+    ),
+    ("root certificate", "put the certificate of the server's authority there, or name its file with sslrootcert"),
+    (
+        "does not support SSL",
+        "turn on `ssl` on the server; only in a network that you trust, remove sslmode from the address",
+    ),
 )

@@ -207,7 +207,7 @@ class RemoteRun:
         found._read()
         found.record.ask_again()
         if old is not None:
-            observer.note(f"resuming run {run}: {count(found._done, 'case')} of {found.record.count} done")
+            observer.note(f"resuming run {run}: {found._done} of {count(found.record.count, 'case')} done")
         return found
 
     @property
