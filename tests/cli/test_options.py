@@ -14,6 +14,7 @@ from honestone.app.agents.hosts import HOSTS
 from honestone.app.convert import RUBRIC_FORMATS
 from honestone.app.convert import SUITE_FORMATS as WRITTEN_FORMATS
 from honestone.app.noise import LOOKS
+from honestone.app.stages.evaluate import DEFAULT_TARGET, DEFAULT_THRESHOLD
 from honestone.cli.demo import EXAMPLES, FOLDER
 from honestone.cli.options import options
 from honestone.cli.suites.options import SUITE_FORMATS
@@ -43,7 +44,7 @@ def help_of(table: str, name: str) -> str:
 
 
 def test_every_table_is_of_a_command_or_of_another_table() -> None:
-    code = "\n".join(path.read_text("utf-8") for path in FOLDER_OF_COMMANDS.rglob("*.py"))
+    code = "\n".join(path.read_text("utf-8") for path in FOLDER_OF_COMMANDS.parent.rglob("*.py"))
     named = {name for call in re.findall(r"\boptions\((\"[^)]*)\)", code) for name in re.findall(r'"([^"]+)"', call)}
     shared = {name for rows in TABLES.values() for key in rows if key[0] == "+" for name in key[1:].split(" +")}
     assert named | shared == {*TABLES, "store"}
@@ -77,6 +78,9 @@ def test_the_figures_are_those_of_the_code() -> None:
     assert help_of("loop", "--max-growth").endswith(f"[{MAX_GROWTH:g}]")
     assert f"[{FOLDER};" in help_of("demo", "--dir")
     assert option("noise", "-n").default == LOOKS
+    for table in ("stage evaluate", "python -m honestone.evaluate"):
+        assert option(table, "--eval-threshold").default == DEFAULT_THRESHOLD
+        assert f"[{DEFAULT_TARGET}]" in help_of("stage-tasks" if table.startswith("stage") else table, "--target")
 
 
 def test_a_flag_can_be_left_open() -> None:

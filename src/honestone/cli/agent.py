@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import click
 
 from honestone.cli.main import LazyGroup
-
-COMMANDS: Final = {
-    "install": (
-        "honestone.cli.agent_install:install",
-        "Write the skill, the hooks and the MCP server for coding agents.",
-    ),
-    "uninstall": ("honestone.cli.agent_install:uninstall", "Take out what `agent install` put in."),
-    "status": ("honestone.cli.agent_install:status", "Whether honestone is installed in coding agents."),
-    "hook": ("honestone.cli.agent_hook:hook", "What the hooks of coding agents call."),
-}
 
 
 @click.group(
     "agent",
     cls=LazyGroup,
-    commands_table=COMMANDS,
+    table="agent",
     short_help="Inside coding agents: installed in their settings, and their hooks.",
 )
 def agent() -> None:

@@ -10,18 +10,13 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from honestone.cli import options as shared
 from honestone.cli.main import LazyGroup
 from honestone.core.json_value import JsonObject, visible
-
-COMMANDS: Final = {
-    "stop": ("honestone.cli.agent_hook:stop", "Hold a session whose loop is not finished."),
-    "session-start": ("honestone.cli.agent_hook:session_start", "Remind a session of its loop."),
-}
 
 
 class HookGroup(LazyGroup):
@@ -39,7 +34,7 @@ class HookGroup(LazyGroup):
             return 0
 
 
-@click.group("hook", cls=HookGroup, commands_table=COMMANDS, short_help="What the hooks of coding agents call.")
+@click.group("hook", cls=HookGroup, table="hook", short_help="What the hooks of coding agents call.")
 def hook() -> None:
     """What the hooks of coding agents call: the host's JSON on stdin, the answer on stdout, exit code 0 always."""
 

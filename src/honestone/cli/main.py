@@ -6,8 +6,10 @@ import importlib
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,48 +17,6 @@ import click
 
 from honestone import __version__
 from honestone.core.errors import HonestoneError, Interrupted, StoreAway
-
-COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("honestone.cli.demo:demo", "A whole run, offline, on real files."),
-    "init": ("honestone.cli.init:init", "Write starter files to this folder."),
-    "doctor": ("honestone.cli.doctor:doctor", "Which judges, workers and targets can run here."),
-    "trust": ("honestone.cli.trust:trust", "Trust the settings of a checkout, as they are now."),
-    "completion": ("honestone.cli.completion:completion", "Print the shell completion script."),
-    "eval": ("honestone.cli.eval:eval_", "Score artifacts against a rubric, or run a suite."),
-    "improve": ("honestone.cli.improve:improve", "Improve an artifact until it passes, or say why it does not."),
-    "undo": ("honestone.cli.undo:undo", "Put a file back as it was before `improve`."),
-    "stage": ("honestone.cli.stages.group:stage", "The skill pipeline, stage by stage."),
-    "rubric": ("honestone.cli.rubrics.group:rubric", "Write, check, lock, convert and show rubrics."),
-    "suite": ("honestone.cli.suites.group:suite", "Write, check, lock, convert and show suites."),
-    "runs": ("honestone.cli.runs:runs", "List recorded runs."),
-    "run": ("honestone.cli.run:run", "Cancel a run that is not finished."),
-    "runner": ("honestone.cli.runner:runner", "Work on the cases of `eval SUITE --remote`."),
-    "runners": ("honestone.cli.runner:runners", "Which runners are at work, and what they refuse."),
-    "show": ("honestone.cli.runs:show", "Show a recorded run in any format."),
-    "view": ("honestone.cli.view:view", "Look at runs in the browser, read-only, on this machine."),
-    "compare": ("honestone.cli.compare:compare", "Compare two runs of a suite, case by case."),
-    "trend": ("honestone.cli.compare:trend", "Show how a suite's results changed over its runs."),
-    "rescore": ("honestone.cli.rescore:rescore", "Score a run again from its record, without a call."),
-    "store": ("honestone.cli.store:store", "Check the store, migrate it, copy its runs into another."),
-    "noise": ("honestone.cli.noise:noise", "How much the same bytes score differently when judged again."),
-    "label": ("honestone.cli.label:label", "Ask a person the items of a rubric, and keep the answers."),
-    "audit": ("honestone.cli.audit:audit", "Whether judges can be talked round, by probes with known answers."),
-    "calibrate": ("honestone.cli.calibrate:calibrate", "How far judges agree with people who labelled a sample."),
-    "agreement": ("honestone.cli.agreement:agreement", "How far raters agree, from a table of their ratings."),
-    "judge": ("honestone.cli.judge:judge", "A host agent as a judge; how a reply is read."),
-    "agent": ("honestone.cli.agent:agent", "Inside coding agents: installed in their settings, and their hooks."),
-    "step": ("honestone.cli.step:step", "A host agent as the worker, one action at a time."),
-    "mcp": ("honestone.cli.mcp:mcp", "A server for coding agents (MCP, on stdin and stdout)."),
-}
-# What `--help` writes above the first command of each group.
-TITLES = {
-    "demo": "Begin",
-    "eval": "Measure and improve",
-    "rubric": "Say what good looks like",
-    "runs": "Look at what came out",
-    "noise": "How far judges can be trusted",
-    "agent": "Coding agents",
-}
 
 EPILOG = """\b
 Exit codes
@@ -94,19 +54,13 @@ def _refuse_twice(ctx: click.Context, args: Sequence[str]) -> None:
 
 
 class LazyGroup(StrictGroup):
-    """A group whose commands are imported when they are called. Help texts come from the table, and `titles` are written above
-    the commands that they name."""
+    """A group whose commands are imported when they are called. Where they are and their help is in a table of `commands.toml`,
+    under the titles of the help."""
 
-    def __init__(
-        self,
-        *args: Any,
-        commands_table: dict[str, tuple[str, str]] | None = None,
-        titles: Mapping[str, str] | None = None,
-        **extra: Any,
-    ) -> None:
+    def __init__(self, *args: Any, table: str, **extra: Any) -> None:
         super().__init__(*args, **extra)
-        self._table = commands_table or {}
-        self._titles = titles or {}
+        self._titles = _groups()[table]
+        self._table = {name: row for rows in self._titles.values() for name, row in rows.items()}
 
     def invoke(self, ctx: click.Context) -> Any:
         # Before click sees it: click would end with 1, which is a verdict of ours.
@@ -122,7 +76,7 @@ class LazyGroup(StrictGroup):
         if cmd_name not in self._table:
             return None
         module, _, name = self._table[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
+        command: click.Command = getattr(importlib.import_module(f"honestone.cli.{module}"), name)
         if "_HONESTONE_COMPLETE" in os.environ:
             from honestone.cli.completion import offer_names
 
@@ -139,20 +93,20 @@ class LazyGroup(StrictGroup):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        groups: dict[str, list[tuple[str, str]]] = {}
-        title, left = "Commands", max(map(len, self._table), default=0)
-        for name, (_, text) in self._table.items():
-            title = self._titles.get(name, title)
-            groups.setdefault(title, []).append((name.ljust(left), text))
-        for title, rows in groups.items():
+        left = max(map(len, self._table))
+        for title, rows in self._titles.items():
             with formatter.section(title):
-                formatter.write_dl(rows)
+                formatter.write_dl([(name.ljust(left), text) for name, (_, text) in rows.items()])
+
+
+@cache
+def _groups() -> dict[str, dict[str, dict[str, tuple[str, str]]]]:
+    return tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
 
 
 @click.group(
     cls=LazyGroup,
-    commands_table=COMMANDS,
-    titles=TITLES,
+    table="honestone",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EPILOG,
     invoke_without_command=True,
@@ -178,7 +132,7 @@ def main(args: Sequence[str] | None = None) -> None:
         code = _stop_writing()
     except OSError as error:
         _stop_writing()
-        code = _report_outside(error)
+        code = report_outside(error)
     sys.exit(code)
 
 
@@ -202,7 +156,7 @@ def _run(args: Sequence[str] | None) -> int:
         report_usage(error)
         return 2
     except OSError as error:
-        return _report_outside(error)
+        return report_outside(error)
     except Exception as error:
         if isinstance(error.__cause__, KeyboardInterrupt):  # it came while a class was made
             print("interrupted", file=sys.stderr)
@@ -254,7 +208,7 @@ def _report_crash(error: Exception) -> int:
     return 70
 
 
-def _report_outside(error: OSError) -> int:
+def report_outside(error: OSError) -> int:
     from honestone.report.errors import system_error_text
 
     print(system_error_text(error), file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -62,17 +62,18 @@ def options(*names: str) -> Callable[[F], F]:
     return decorate
 
 
-def _made_of(name: str) -> Iterator[Callable[[F], F]]:
+@cache
+def _made_of(name: str) -> Sequence[Callable[[Any], Any]]:
     """What a table has, in its order. The one of --store is made by code."""
     if name == "store":
-        yield _store_option
-        return
+        return (_store_option,)
+    made: list[Callable[[Any], Any]] = []
     for written, row in tomllib.loads(_tables()[name]).items():
         if written.startswith("+"):
-            for shared in written.removeprefix("+").split(" +"):
-                yield from _made_of(shared)
+            made += [option for shared in written.removeprefix("+").split(" +") for option in _made_of(shared)]
         else:
-            yield _made(written, {"is_flag": True, "help": row} if isinstance(row, str) else row)
+            made.append(_made(written, {"is_flag": True, "help": row} if isinstance(row, str) else row))
+    return made
 
 
 @cache
@@ -82,7 +83,7 @@ def _tables() -> dict[str, str]:
     return {name.strip('"'): text for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
-def _made(written: str, row: dict[str, Any]) -> Callable[[F], F]:
+def _made(written: str, row: dict[str, Any]) -> Callable[[Any], Any]:
     make = click.option if written.startswith("-") else click.argument
     names = [*written.split(), *([row.pop("to")] if "to" in row else [])]
     bounds = {name: row.pop(name) for name in ("min", "max") if name in row}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -18,13 +18,6 @@ from honestone.cli.terminal import Progress, dump, dump_line, here, write
 from honestone.core.errors import Interrupted, UsageError
 from honestone.system.drawing import count
 
-COMMANDS: Final = {
-    "next": ("honestone.cli.step:next_", "Continue to the next thing to do, and print it."),
-    "submit": ("honestone.cli.step:submit", "Hand in what was asked for, and continue."),
-    "status": ("honestone.cli.step:status", "Where the run is."),
-}
-
-
 _session_option = click.option(
     "--session",
     metavar="ID",
@@ -34,9 +27,7 @@ _session_option = click.option(
 )
 
 
-@click.group(
-    "step", cls=LazyGroup, commands_table=COMMANDS, short_help="A host agent as the worker, one action at a time."
-)
+@click.group("step", cls=LazyGroup, table="step", short_help="A host agent as the worker, one action at a time.")
 def step() -> None:
     """A host agent as the worker, one action at a time.
 

@@ -14,20 +14,8 @@ from honestone.cli.main import LazyGroup
 from honestone.cli.terminal import dump, here, write
 from honestone.system.drawing import clean
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "propose": ("honestone.cli.stages.candidates:propose_command", "Candidates: real edits by a worker."),
-    "rank": ("honestone.cli.stages.candidates:rank_command", "Have a panel score the candidates."),
-    "evaluate": ("honestone.cli.stages.evaluate:evaluate_command", "Run a candidate's edit on real tasks."),
-    "apply": ("honestone.cli.stages.gate:apply_command", "Apply a candidate, with a backup."),
-    "gate": ("honestone.cli.stages.gate:gate_command", "Keep it, park it, or put the original back."),
-    "promote": ("honestone.cli.stages.gate:promote_command", "Approve or drop what was parked."),
-    "run": ("honestone.cli.stages.run:run_command", "Run all stages, with up to three attempts."),
-    "learn": ("honestone.cli.stages.learn:learn_command", "What helped so far, per category."),
-    "schema": ("honestone.cli.stages.learn:schema_command", "The JSON Schema of an artifact."),
-}
 
-
-@click.group(cls=LazyGroup, commands_table=COMMANDS)
+@click.group(cls=LazyGroup, table="stage")
 def stage() -> None:
     """The skill pipeline: propose, rank, evaluate, apply, gate, promote; `run` does it all.
 
