@@ -642,35 +642,12 @@ class AddedCheck:
     look: Callable[..., _Look]
 
 
-_WORD: Final[Schema] = {"type": "string", "minLength": 1}
-_SCRIPT: Final[Schema] = {
-    "type": "object",
-    "required": ["language"],
-    "additionalProperties": False,
-    "properties": {
-        "language": {"type": "string", "enum": ["javascript", "python"]},
-        "code": _WORD,
-        "file": _WORD,
-        "function": _WORD,
-        "evaluator": _WORD,
-        "arguments": {"anyOf": [{"type": "object"}, {"type": "array", "items": {}}]},
-    },
-}
-_SHAPES: Final[Mapping[str, Schema]] = {
-    "word": _WORD,
-    "words": {"anyOf": [_WORD, {"type": "array", "items": _WORD, "minItems": 1}]},
-    "count": {"type": "integer", "minimum": 0},
-    "amount": {"type": "number", "minimum": 0},
-    "yes": {"enum": [True, None]},
-    "flag": {"enum": [True, False]},
-    "script": _SCRIPT,
-    "scripts": {"anyOf": [_SCRIPT, {"type": "array", "items": _SCRIPT, "minItems": 1}]},
-}
-
-
 def _read_kinds() -> dict[str, Kind]:
-    text = json.dumps(tomllib.loads(table_text("check_kinds")))
-    rows = json.loads(re.sub(r'"@(\w+)"', lambda name: json.dumps(_SHAPES[name[1]]), text))
+    rows = tomllib.loads(table_text("check_kinds"))
+    shapes, text, count = rows.pop("shapes"), json.dumps(rows), 1
+    while count:  # a shape may name others
+        text, count = re.subn(r'"@(\w+)"', lambda name: json.dumps(shapes.get(name[1])), text)
+    rows = json.loads(text)
     options = {of: {key: Option(**one) for key, one in row.pop("options", {}).items()} for of, row in rows.items()}
     shared = options["shared"]
     return {

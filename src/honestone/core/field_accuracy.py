@@ -6,6 +6,7 @@ The score is the share of the weight that fits, exact.
 from __future__ import annotations
 
 import re
+import tomllib
 from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from honestone.core.json_value import JsonObject, built, listed, quoted, visible
 from honestone.core.numbers import ONE, exact
 from honestone.core.rubric import Check
 from honestone.core.suite.trace_checks import same
+from honestone.core.tables import table_text
 
 Date = tuple[int, int, int]
 
@@ -167,22 +169,7 @@ def number_of(value: object) -> Fraction | None:
 # ------------------------------------------------------------------------------------------------------------- dates
 
 _MONTHS: Final = "january february march april may june july august september october november december".split()
-_PARTS: Final = {
-    "YYYY": r"(?P<year>\d{4})",
-    "YY": r"(?P<short>\d{2})",
-    "MMMM": r"(?P<name>[A-Za-z]{3,9})",
-    "MMM": r"(?P<name>[A-Za-z]{3})\.?",
-    "MM": r"(?P<month>\d{2})",
-    "M": r"(?P<month>\d{1,2})",
-    "DD": r"(?P<day>\d{2})",
-    "D": r"(?P<day>\d{1,2})",
-    "%Y": r"(?P<year>\d{4})",
-    "%y": r"(?P<short>\d{2})",
-    "%m": r"(?P<month>\d{1,2})",
-    "%d": r"(?P<day>\d{1,2})",
-    "%B": r"(?P<name>[A-Za-z]{3,9})",
-    "%b": r"(?P<name>[A-Za-z]{3})\.?",
-}
+_PARTS: Final[Mapping[str, str]] = tomllib.loads(table_text("field_accuracy"))["parts_of_a_date"]
 _TIME: Final = r"(?:[T ]\d{2}:\d{2}\S*)?"
 
 

@@ -7,6 +7,7 @@ one yes/no question, a check), it is marked item by item; a criterion that is on
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -17,10 +18,13 @@ from typing import Final, Literal, TypeAlias, TypeVar, cast
 from honestone.core.errors import RubricError
 from honestone.core.json_value import Json, JsonObject, built, without_empty
 from honestone.core.numbers import ONE, ZERO, exact
+from honestone.core.tables import table_text
 
 T = TypeVar("T")
 # Names one item of a rubric: (criterion id, item id).
 Key: TypeAlias = tuple[str, str]
+# Leads to a value of a rubric: ("criteria", 0, "weight").
+Path: TypeAlias = tuple[str | int, ...]
 
 DEFAULT_THRESHOLD = Fraction(70, 100)
 DEFAULT_FLOOR = Fraction(60, 100)
@@ -240,98 +244,67 @@ def free_id(id: str, used: Container[str]) -> str:
 def problems(rubric: Rubric) -> Iterator[RubricError]:
     """Every rule of arithmetic and naming that a rubric breaks, each with the path to the value."""
     if not rubric.criteria:
-        yield RubricError("a rubric needs at least one criterion", path=("criteria",))
+        yield _problem("no-criteria", ("criteria",))
         return
     for name, bar in (("threshold", rubric.threshold), ("floor", rubric.floor)):
         if not ZERO <= bar <= ONE:
-            yield RubricError(f"`{name}` is {as_written(bar * 100)}, but must be from 0 to 100", path=(name,))
+            yield _problem("bar", (name,), name=name, bar=as_written(bar * 100))
     if rubric.quorum is not None and not is_quorum(rubric.quorum):
-        yield RubricError(f"`quorum` is {rubric.quorum!r}, but must be {QUORUM_WORDS}", path=("quorum",))
-    seen: dict[str, tuple[str | int, ...]] = {}
-    yield from _group_problems(rubric.criteria, ("criteria",), seen)
+        yield _problem("quorum", ("quorum",), quorum=rubric.quorum, words=QUORUM_WORDS)
+    yield from _group_problems(rubric.criteria, ("criteria",), set())
 
 
-def _group_problems(
-    group: tuple[Criterion, ...], path: tuple[str | int, ...], seen: dict[str, tuple[str | int, ...]]
-) -> Iterator[RubricError]:
+def _problem(rule: str, path: Path, **facts: object) -> RubricError:
+    """What breaks a rule, in the words of `rubric.toml`."""
+    said = tomllib.loads(table_text("rubric"))[rule]
+    return RubricError(said["message"].format(**facts), path=path, hint=said.get("hint"))
+
+
+def _group_problems(group: tuple[Criterion, ...], path: Path, seen: set[str]) -> Iterator[RubricError]:
     for index, criterion in enumerate(group):
-        here = (*path, index)
-        name = f"criterion `{criterion.id}`"
-        if not criterion.id.strip():
-            yield RubricError("a criterion needs an id", path=(*here, "id"))
-        if criterion.id in seen:
-            yield RubricError(
-                f"two criteria have the id `{criterion.id}`",
-                path=(*here, "id"),
-                hint="ids name criteria in results and replies, so each must be unique in the whole rubric",
-            )
-        seen[criterion.id] = here
+        here, id = (*path, index), criterion.id
+        if not id.strip():
+            yield _problem("no-id", (*here, "id"))
+        if id in seen:
+            yield _problem("same-id", (*here, "id"), id=id)
+        seen.add(id)
         if criterion.floor is not None and not ZERO <= criterion.floor <= ONE:
-            yield RubricError(
-                f"`floor` of {name} is {as_written(criterion.floor * 100)}, but must be from 0 to 100",
-                path=(*here, "floor"),
-            )
+            yield _problem("floor", (*here, "floor"), id=id, floor=as_written(criterion.floor * 100))
         if bool(criterion.items) == bool(criterion.children):
-            yield RubricError(f"{name} needs either items to mark or child criteria", path=here)
+            yield _problem("items-or-children", here, id=id)
         if criterion.is_penalty:
             yield from _penalty_problems(criterion, here)
         yield from _item_problems(criterion, here)
         yield from _group_problems(criterion.children, (*here, "criteria"), seen)
     if group and not any(criterion.weight > 0 for criterion in group):
-        yield RubricError(
-            "the weights of these criteria sum to 0",
-            path=(*path, 0, "weight") if len(group) == 1 else path,
-            hint="at least one weight must be above 0, else there is nothing to average",
-        )
+        yield _problem("no-weight", (*path, 0, "weight") if len(group) == 1 else path)
 
 
-def _penalty_problems(criterion: Criterion, here: tuple[str | int, ...]) -> Iterator[RubricError]:
+def _penalty_problems(criterion: Criterion, here: Path) -> Iterator[RubricError]:
     yes_no = len(criterion.items) == 1 and criterion.items[0].whole and criterion.items[0].anchors is None
     if not yes_no:
-        yield RubricError(
-            f"`weight` of criterion `{criterion.id}` is {as_written(criterion.weight)}, but only a yes/no criterion can be a penalty",
-            path=(*here, "weight"),
-            hint="make it one yes/no question or a check, or give it a positive weight",
-        )
+        yield _problem("penalty", (*here, "weight"), id=criterion.id, weight=as_written(criterion.weight))
     if criterion.negate:
-        yield RubricError(
-            f"criterion `{criterion.id}` is a penalty, so it cannot be negated too",
-            path=(*here, "negate"),
-            hint="give it a positive weight: negated, it counts when it is absent",
-        )
+        yield _problem("penalty-negated", (*here, "negate"), id=criterion.id)
     if criterion.required or criterion.floor:
-        yield RubricError(
-            f"criterion `{criterion.id}` is a penalty, so it cannot have a floor or be required",
-            path=(*here, "required" if criterion.required else "floor"),
-            hint="a penalty is good at 0; to forbid something, ask for its absence with a positive weight and `required: true`",
-        )
+        yield _problem("penalty-barred", (*here, "required" if criterion.required else "floor"), id=criterion.id)
 
 
-def _item_problems(criterion: Criterion, here: tuple[str | int, ...]) -> Iterator[RubricError]:
+def _item_problems(criterion: Criterion, here: Path) -> Iterator[RubricError]:
     seen: set[str] = set()
     for index, item in enumerate(criterion.items):
-        place = here if item.whole else (*here, "items", index)
-        if item.id in seen:
-            yield RubricError(
-                f"criterion `{criterion.id}` has two items with the id `{item.id}`",
-                path=(*place, "id"),
-                hint="reword one of them or give it an `id` of its own",
-            )
-        seen.add(item.id)
+        place, id = here if item.whole else (*here, "items", index), item.id
+        if id in seen:
+            yield _problem("same-item", (*place, "id"), criterion=criterion.id, id=id)
+        seen.add(id)
         if not item.requirement.strip():
-            yield RubricError(f"an item of criterion `{criterion.id}` has no text", path=place)
+            yield _problem("no-text", place, criterion=criterion.id)
         if item.anchors is not None and len(item.anchors.levels) < 2:
-            yield RubricError(
-                f"`anchors` of `{item.id}` have one level, but a scale needs two at least",
-                path=(*place, "anchors"),
-                hint="describe the lowest and the highest level: {0: none, 10: full}",
-            )
+            yield _problem("one-level", (*place, "anchors"), id=id)
         elif item.anchors is not None and not _rises(item.anchors):
-            yield RubricError(
-                f"`anchors` of `{item.id}` are not in rising order, or hold one level twice", path=(*place, "anchors")
-            )
+            yield _problem("not-rising", (*place, "anchors"), id=id)
         if item.anchors is not None and item.check is not None:
-            yield RubricError(f"`{item.id}` has both anchors and a check", path=(*place, "check"))
+            yield _problem("anchors-and-check", (*place, "check"), id=id)
 
 
 def _rises(anchors: Anchors) -> bool:

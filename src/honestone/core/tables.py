@@ -21,7 +21,7 @@ def table_text(name: str, package: str = __package__) -> str:
 def table_json(name: str) -> str:
     """A table as JSON text, its `parts` put in where `{NAME}` names one; parts may name others."""
     rows = tomllib.loads(table_text(name))
-    parts = rows.pop("parts")
+    parts = rows.pop("parts", {})
     text, count = json.dumps(rows), 1
     while count:
         text, count = re.subn(r"\{([A-Z_]+)\}", lambda part: json.dumps(parts[part[1]])[1:-1], text)

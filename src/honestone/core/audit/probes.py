@@ -91,7 +91,7 @@ def make_probes(criteria: tuple[AskedCriterion, ...], version: Version, *, ask: 
                 asked.add(_identity(one))
                 found.append(one)
         if not any(one.probe is probe for one in found):
-            left_out[probe] = _WHY_NONE_IS_KNOWN[probe]
+            left_out[probe] = _TABLE["why_none_is_known"][probe]
     return Probes(untouched=untouched, variants=tuple(found), left_out=left_out)
 
 
@@ -101,15 +101,6 @@ def _identity(one: Variant) -> tuple[str, tuple[Key, ...]]:
 
 
 _NO_TEXT: Final = "the artifact holds no text"
-_WHY_NONE_IS_KNOWN: Final = {
-    ProbeKind.EMPTY: "every item asks for the absence of something, which an empty artifact may meet",
-    ProbeKind.ORDER: "the judge is asked one item at a time",
-    ProbeKind.FORMATTING: "every item is about formatting",
-    **dict.fromkeys(
-        (ProbeKind.PADDING, ProbeKind.PRAISE, ProbeKind.AUTHORITY, ProbeKind.INJECTION, ProbeKind.NO_OP),
-        "every item asks for what the probe adds",
-    ),
-}
 
 
 class _Maker:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import json
 import math
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 
 from honestone.core.artifact import Entry, Version, as_text
+from honestone.core.tables import table_json
 
 # Changed lines that one round may have unless `--max-diff` says otherwise.
 MAX_DIFF = 2000
@@ -21,17 +23,7 @@ ALWAYS_ALLOWED = 40_000
 # A file of 600 bytes or more that keeps less than 30% of them has most likely been truncated, not edited.
 _SHRUNK_BELOW, _SHRUNK_FROM = 0.3, 600
 
-_SAME = r"(?:unchanged|omitted|as[ ]before|as[ ]above|stays?[ ]the[ ]same|remains?[ ]the[ ]same)"
-_PLACEHOLDER = re.compile(
-    # Possessive (`*+`) and within one line: what a worker wrote must not be able to make this search slow.
-    # `Existing users are listed here` is a sentence; as a comment, behind an ellipsis or in brackets it is a note.
-    rf"""^[ \t\r\f\v>\#/*;<!\-\[({{]*+(?:\.{{3}}|…)?+[ \t]*+[\[({{<]?+[ \t]*+
-        (?:the[ ])?(?:rest|remainder|remaining)\b[^\n]{{0,60}}?\b{_SAME}\b[^\n]{{0,20}}$
-      | ^[ \t>*\-]*+(?:\.{{3}}|…|//|/\*|\#|<!--|;|(?=[\[({{<][^\n]*[\])}}>][ \t]*$))[ \t.…\[({{<\#/*!\-]*+
-        (?:the[ ])?(?:rest|remainder|remaining|other|existing|previous|same)\b[^\n]{{0,60}}?
-        \b(?:{_SAME}|here)\b[^\n]{{0,20}}$""",
-    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
-)
+_PLACEHOLDER = re.compile(json.loads(table_json("loop/proposal"))["placeholder"])
 
 
 class ProposalOutcome(StrEnum):

@@ -40,13 +40,8 @@ class _Claim:
 FINAL, STATED, IMPLIED = 3, 2, 1
 
 _WRITTEN: Final = json.loads(table_json("reading/free_text"))
-_FLAGS: Final = {
-    "markup": re.MULTILINE,
-    "mention": re.IGNORECASE | re.MULTILINE,
-    "quoted": re.NOFLAG,
-    "taken_back": re.NOFLAG,
-}
-_PATTERN: Final = {name: re.compile(one, _FLAGS.get(name, re.IGNORECASE)) for name, one in _WRITTEN.items()}
+_WORDS: Final = {name: frozenset(words) for name, words in _WRITTEN.pop("words").items()}
+_PATTERN: Final = {name: re.compile(one, re.IGNORECASE) for name, one in _WRITTEN.items()}
 
 
 _Understand: TypeAlias = Callable[[object], _Claim | None]
@@ -61,16 +56,16 @@ def read_score(text: str, lo: float, hi: float) -> FreeReading:
     def understand(value: object) -> _Claim | None:
         return _score_claim(value, lo, hi, STATED)
 
-    return _read(text, _SCORE_KEYS, understand, lambda plain: _spoken_scores(plain, lo, hi), (lo, hi))
+    return _read(text, _WORDS["score_keys"], understand, lambda plain: _spoken_scores(plain, lo, hi), (lo, hi))
 
 
 def read_yes_no(text: str) -> FreeReading:
-    return _read(text, _YES_NO_KEYS, _yes_no_claim, _spoken_yes_no)
+    return _read(text, _WORDS["yes_no_keys"], _yes_no_claim, _spoken_yes_no)
 
 
 def read_pairwise(text: str) -> FreeReading:
     """`a`, `b` or `tie`."""
-    return _read(text, _PAIR_KEYS, _pair_claim, _spoken_preferences)
+    return _read(text, _WORDS["pair_keys"], _pair_claim, _spoken_preferences)
 
 
 def as_yes_no(value: object) -> bool | None:
@@ -81,14 +76,8 @@ def as_yes_no(value: object) -> bool | None:
         return value == 1
     if isinstance(value, str):
         word = value.strip(" \t\r\n.!*_`\"'✓✗✅❌").casefold()
-        return True if word in _YES else False if word in _NO else None
+        return True if word in _WORDS["yes"] else False if word in _WORDS["no"] else None
     return None
-
-
-_YES: Final = frozenset(["yes", "y", "true", "pass", "passed", "passes", "met", "satisfied", "correct", "1"])
-_NO: Final = frozenset(["no", "n", "false", "fail", "failed", "fails", "unmet", "unsatisfied", "incorrect", "0"]) | {
-    "not met"
-}
 
 
 # ------------------------------------------------------------------------------------------------ one way to decide
@@ -280,16 +269,6 @@ def _is_own(before: str) -> bool:
 # ----------------------------------------------------------------------------------------------------------- scores
 
 
-_SCORE_KEYS: Final = frozenset(
-    {"score", "rating", "grade", "mark"}
-    | {f"{which} {what}" for which in ("final", "overall", "total") for what in ("score", "rating", "grade", "mark")}
-)
-_FINAL_WORDS: Final = frozenset({"final", "overall", "total"})
-_OWN_WORDS: Final = frozenset(
-    ["my", "the", "a", "this", "its", "assigned", "your", "our", "and", "so", "therefore", "thus"]
-)
-
-
 def _score_claim(value: object, lo: float, hi: float, rank: int) -> _Claim | None:
     """A JSON value, or the words of a number. None for a placeholder like "[1-10]"."""
     if isinstance(value, str):
@@ -360,9 +339,9 @@ def _spoken_scores(text: str, lo: float, hi: float) -> Iterator[_Claim]:
 
 def _label_rank(word: str | None) -> int:
     """ "Final score" outranks "Score"; "Clarity score" is about one aspect and only counts alone."""
-    if word is None or word.casefold() in _OWN_WORDS:
+    if word is None or word.casefold() in _WORDS["own"]:
         return STATED
-    return FINAL if word.casefold() in _FINAL_WORDS else IMPLIED
+    return FINAL if word.casefold() in _WORDS["final"] else IMPLIED
 
 
 def _sentence_before(text: str, at: int) -> str:
@@ -400,12 +379,6 @@ def _cut_score(
 # ----------------------------------------------------------------------------------------------------------- yes/no
 
 
-_YES_NO_KEYS: Final = frozenset(
-    {"answer", "verdict", "met", "pass", "passed", "result", "decision", "satisfied", "correct", "fulfilled"}
-    | {"final answer", "final verdict", "final decision", "is met", "criteria met", "criterion met"}
-)
-
-
 def _yes_no_claim(value: object) -> _Claim | None:
     answer = as_yes_no(value)
     if answer is not None:
@@ -440,11 +413,6 @@ def _spoken_yes_no(text: str) -> Iterator[_Claim]:
 # --------------------------------------------------------------------------------------------------------- pairwise
 
 
-_PAIR_KEYS: Final = frozenset(
-    {"winner", "better", "preferred", "preference", "choice", "verdict", "answer", "decision", "best", "result"}
-    | {"final verdict", "final answer", "final decision", "better output", "better response"}
-)
-
 # A first or last line that is nothing but a name is a verdict; with a colon it is a heading over something else. The name may
 # have a remark in brackets, such as a reason or its number.
 _REMARK = r"(?:[^\w«»:\n(]*+(?P<remark>\((?:[^()\n]|\([^()\n]*+\))*+\)|«[AB]»))?+"
@@ -461,7 +429,7 @@ _OR_BEFORE = re.compile(r"(?:\bor|/)[ \t]*$")
 def _pair_claim(value: object) -> _Claim | None:
     if isinstance(value, str):
         words = value.strip(" \t\n.!*`\"'[]")
-        if words.casefold() in {"tie", "draw", "equal", "both", "c", "a=b"}:
+        if words.casefold() in _WORDS["tie"]:
             return _Claim("tie", STATED)
         if match := _PATTERN["side"].fullmatch(words):
             return _Claim(_side(match[1]), STATED)

@@ -18,6 +18,8 @@ from enum import StrEnum
 from math import isfinite
 from typing import Final
 
+from honestone.core.tables import table_json
+
 # Deeper nesting is not a reply to anything that we ask.
 MAX_DEPTH: Final = 60
 
@@ -25,6 +27,8 @@ MAX_DEPTH: Final = 60
 MAX_STRICT_FAILURES: Final = 200
 
 MAX_FAILURES: Final = 20_000
+
+_WRITTEN: Final = json.loads(table_json("reading/json_text"))
 
 
 class Doubled(dict[str, object]):
@@ -297,18 +301,7 @@ def _is_only_quotes(before: str, after: str) -> bool:
     return len(before) == len(after) == 1 and before in "\"'“‘«" and after in "\"'”’»"
 
 
-_LINE = r"[^\n\r\x85\u2028\u2029]*+"
-_NEXT = re.compile(
-    rf"""
-      (?P<brace>\{{)
-    | (?P<code>`[^`\n]++`)
-    | (?P<triple>\"\"\")
-    | (?P<block>(?<![\w./*`\\])/\*|(?<!`)<!--)
-    | (?P<line>(?<![\w:/`])//{_LINE})
-    | (?P<hash>(?:^[ \t]*+\#|(?<=\s)\#(?=[\s{{(\["'/])){_LINE})
-    """,
-    re.VERBOSE | re.MULTILINE,
-)
+_NEXT = re.compile(_WRITTEN["next"])
 _BLOCK_ENDS: Final = {"/*": (re.compile(r"/\*|\*/"), 2), "<!": (re.compile(r"<!--|-->"), 4)}
 
 
@@ -324,16 +317,7 @@ def _comment_end(text: str, start: int) -> int:
 
 
 _BRACES = re.compile(r"[{}]")
-_BRACES_OUTSIDE_STRINGS = re.compile(
-    rf"""
-      (?P<brace>[{{}}])
-    | "(?:[^"\\]|\\.)*+" | (?P<open>")
-    | (?<=[\s:,{{\[(])'(?:[^'\\\n]|\\.)*+'(?=\s*+[,:}}\])])
-    | /\*(?:(?!\*/).)*+\*/ | <!--(?:(?!-->).)*+-->
-    | (?<![\w:/])//{_LINE} | (?<=[\s{{\[,])\#{_LINE}
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_BRACES_OUTSIDE_STRINGS = re.compile(_WRITTEN["braces_outside_strings"])
 
 
 def _closing(text: str, start: int, stop: int | None = None) -> int | None:
@@ -415,11 +399,7 @@ class _Open(Exception):
     """The text ended inside the object."""
 
 
-# A line comment that ends in an unusual line break, and a comment in a comment, are read in different ways by different
-# readers, so they do not count as comments.
-_SPACE = re.compile(
-    rf"(?:\s++|(?P<line>(?://|\#){_LINE}(?=\r?\n|\Z))|/\*(?:(?!/\*|\*/).)*+\*/|<!--(?:(?!<!--|-->).)*+-->)*+", re.DOTALL
-)
+_SPACE = re.compile(_WRITTEN["space"])
 _DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _SINGLE = re.compile(r"'((?:[^'\\]|\\.)*+)'", re.DOTALL)
 _TYPOGRAPHIC = re.compile(r"[“”„]([^“”„]*+)[“”]")
@@ -622,14 +602,7 @@ _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 _HELD_OBJECT = re.compile(r"""\{(?:\\[nrt]|\s*+\\["'])""")
 _STRING_BEFORE = re.compile(r"""(?<!\\)(["'])(?:\s|\\[nrt]){0,50}\Z""")
 _REST_OF_LINE = re.compile(r"[ \t]*[.;]?[ \t]*(?:\n|\Z)")
-# All words that may introduce the judge's own reply. A speaker, or "contains", makes it somebody else's.
-_OWN_LABEL = re.compile(
-    r"""\W*(?:(?:here|below|this|that|so|therefore|thus|is|are|the|a|my|our|own|final|overall|requested|encoded|as|in|string|format
-    |object|json|result|verdict|scores?|rating|grade|evaluation|assessment|judge?ment|decision|checklist|reply
-    |(?<!the[ ])(?:output|response|answers?))\b[^\w\n"]*)+[:=]\W*""",
-    re.IGNORECASE | re.VERBOSE,
-)
-
+_OWN_LABEL = re.compile(_WRITTEN["own_label"])
 
 ENCODED: Final = "JSON encoded twice"
 

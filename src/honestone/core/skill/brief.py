@@ -7,13 +7,12 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Final
 
 from honestone.core.artifact import Entry, Version
 from honestone.core.json_value import fence_of
 from honestone.core.loop.proposal import touched, unified_diff
-from honestone.core.rubric import Criterion, Item, Rubric
+from honestone.core.rubric import from_plain
 from honestone.core.skill.skill_file import SKILL_FILE
 from honestone.core.tables import table_text
 
@@ -65,7 +64,8 @@ class Occasion:
         return [*self.failing, *(task for one in self.tried for task in one.tasks)]
 
 
-SENTENCES: Final[Mapping[str, str]] = tomllib.loads(table_text("skill/brief"))
+_TABLE: Final = tomllib.loads(table_text("skill/brief"))
+SENTENCES: Final[Mapping[str, str]] = _TABLE["sentences"]
 
 
 def write_skill_brief(
@@ -285,20 +285,7 @@ def why(lesson: Lesson) -> str:
 
 EDIT: Final = "edit"
 DIFF_FILE: Final = "proposed-edit.diff"
-_QUESTIONS: Final = tomllib.loads(table_text("skill/brief"))["edit"]
-
-EDIT_RUBRIC: Final = Rubric(
-    title="A good edit of an agent skill",
-    threshold=Fraction(6, 10),
-    floor=Fraction(0),
-    criteria=(
-        Criterion(
-            id=EDIT,
-            requirement=f"The edit of an agent skill in {DIFF_FILE} is a good one; the files below skill/ show the skill with it",
-            items=tuple(Item(id=name, requirement=text) for name, text in _QUESTIONS.items()),
-        ),
-    ),
-)
+EDIT_RUBRIC: Final = from_plain(_TABLE["rubric"])
 
 
 def shown_edit(before: Version, after: Version) -> Version:

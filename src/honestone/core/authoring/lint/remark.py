@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
-from honestone.core.rubric import Check, Criterion, Item, Rubric
+from honestone.core.rubric import Check, Criterion, Item, Path, Rubric
 from honestone.core.tables import RuledRemark, rule_texts
 
-Path: TypeAlias = tuple[str | int, ...]
 _LONGEST: Final = 4000
 
 
