@@ -18,7 +18,6 @@ from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message,
 from honestone.formats.document import Document
 from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.interop.agentv.read import READERS
-from honestone.interop.agentv.targets import read_targets
 from honestone.interop.recognise import read_any_rubric, read_any_suite, recognise
 
 
@@ -695,22 +694,22 @@ targets:
     (error,) = wrong(folder, text)
     assert "not a suite" in error.message
     assert "x.yaml:2:" in (error.place or "")
-    mine, judge, cloud, cc, new = read_targets(folder / "x.yaml")
-    assert mine.use == "cmd:python agent.py --id {CASE_ID} {PROMPT_FILE} -o {OUTPUT_FILE}"
-    assert (mine.timeout, mine.judge) == (30.0, "judge")
-    assert any("cwd" in note for note in mine.notes)
-    assert (judge.use, cc.use) == ("openai:gpt-5", "claude")
-    assert cloud.use is None
-    assert cloud.notes
-    assert (new.use, new.timeout) == ("cmd:python 'a b.py'", 0.5)
+    hint = error.hint or ""
+    assert "`mine` (--target 'cmd:python agent.py --id {CASE_ID} {PROMPT_FILE} -o {OUTPUT_FILE}')" in hint
+    assert "`judge` (--target openai:gpt-5)" in hint
+    assert "`cloud` (not known here)" in hint
+    assert "`cc` (--target claude)" in hint
+    assert "`new` (--target " in hint
+    assert "python '\"'\"'a b.py'\"'\"''" in hint
 
 
-def test_targets_without_name_or_command_are_refused(folder: Path) -> None:
-    """A target without a name or a command is an error at its line."""
-    (folder / "t.yaml").write_text("targets:\n  - {provider: cli}\n  - {name: a, provider: cli}\n")
-    with pytest.raises(SourceErrors) as caught:
-        read_targets(folder / "t.yaml")
-    assert [(e.place or "").split(":")[-2] for e in caught.value.errors] == ["2", "3"]
+@pytest.mark.parametrize(
+    "entry", ["{provider: cli}", "{provider: [x]}", "{provider: cli, command: 3}", "3", "{name: [a], provider: null}"]
+)
+def test_odd_targets_are_refused_like_others(folder: Path, entry: str) -> None:
+    """Whatever an entry of a targets file holds, the file is refused as one, without a crash."""
+    (error,) = wrong(folder, f"targets:\n  - {{provider: mock}}\n  - {entry}\n")
+    assert "not a suite" in error.message
 
 
 def test_grader_scores_are_expectations_of_the_suite_beside_them(folder: Path) -> None:
@@ -750,7 +749,7 @@ def test_every_reader_s_own_example_is_recognised_and_read(folder: Path, reader:
     path.write_text(reader.example)
     assert recognise(Document.of(path)) is reader
     if reader.name == "agentv-targets":
-        assert read_targets(path)
+        assert "mine" in (wrong(folder, reader.example)[0].hint or "")
     else:
         source = read_any_suite(path) if reader.gives == "suite" else read_any_rubric(path)
         assert not getattr(source, "losses", ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -25,6 +26,26 @@ def text_lines(key: str, text: str) -> list[str]:
     if "\n" not in text or not _can_stand_as_block(lines):
         return [f"{key}: {scalar(text)}"]
     return [f"{key}: {'|' if text.endswith(chr(10)) else '|-'}", *indent(lines)]
+
+
+def mapping_lines(values: Mapping[Any, Any]) -> list[str]:
+    """A mapping of plain values, each key and each entry of a list on lines of its own."""
+    return [
+        line for key, value in values.items() for line in _pair(scalar(key) if isinstance(key, str) else key, value)
+    ]
+
+
+def _pair(key: Any, value: Any) -> list[str]:
+    if isinstance(value, str):
+        return text_lines(key, value)
+    if isinstance(value, Mapping) and value:
+        return [f"{key}:", *indent(mapping_lines(value))]
+    if isinstance(value, list | tuple) and value:
+        listed = [
+            entry(mapping_lines(one)) if isinstance(one, Mapping) and one else [f"- {flow(one)}"] for one in value
+        ]
+        return [f"{key}:", *indent(line for lines in listed for line in lines)]
+    return [f"{key}: {flow(value)}"]
 
 
 def _can_stand_as_block(lines: list[str]) -> bool:

@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from io import StringIO
 from typing import Any, Final, Literal, TypeAlias
 
 from honestone.core.numbers import exact
@@ -15,6 +14,7 @@ from honestone.core.rubric import Anchors, Check, Criterion, Rubric, as_written
 from honestone.core.suite.case import AttemptRule, Case, Message, Suite
 from honestone.formats.check_words import check_in_words
 from honestone.formats.source import Loss
+from honestone.formats.yaml_lines import mapping_lines
 from honestone.interop.agentv.cases import GOAL_THEN_ANSWER
 from honestone.interop.agentv.dialect import FIVE, FOUR, PASS_MARK, SEED, TWO, Dialect
 from honestone.interop.agentv.graders import LIMITS
@@ -26,35 +26,8 @@ Name: TypeAlias = Literal["seed", "2", "4", "5"]
 Plain: TypeAlias = dict[Any, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shape:
-    """The words of a dialect. `judged_by` is the key of a judge's question, `least` that of a criterion's floor,
-    `program` the type of a grader that is one and the key of its command."""
-
-    dialect: Dialect
-    cases: str
-    goal: str
-    graders: str
-    text: str
-    judge: str
-    judged_by: str
-    rubric: str
-    criteria: str
-    group: str
-    members: str
-    name: str
-    least: str
-    program: str
-
-    @property
-    def least_top(self) -> int:
-        return TOP if self.least == "required_min_score" else 1
-
-    @property
-    def needs_goal(self) -> bool:
-        return self.dialect in (SEED, TWO)
-
-
+# The words of each dialect: seed, 2, 4 and 5. `judged_by` is the key of a judge's question, `least` that of a criterion's
+# floor, `program` the type of a grader that is one and the key of its command.
 _WORDS: Final = """
 cases     evalcases          tests              tests                tests
 goal      expected_outcome   criteria           criteria             criteria
@@ -70,24 +43,32 @@ name      name               name               name                 metric
 least     required_min_score required_min_score min_score            min_score
 program   -                  code_judge:script  code-grader:command  script:command
 """
-_SHAPES: Final[Mapping[str, _Shape]] = {
-    name: _Shape(dialect=dialect, **{row[0]: row[column] for row in map(str.split, _WORDS.strip().splitlines())})
-    for column, (name, dialect) in enumerate({"seed": SEED, "2": TWO, "4": FOUR, "5": FIVE}.items(), 1)
-}
+_DIALECTS: Final[Mapping[Name, Dialect]] = {"seed": SEED, "2": TWO, "4": FOUR, "5": FIVE}
 _ROLES: Final = ("system", "user", "assistant", "tool")
 
 
 def dump_agentv(suite: Suite, dialect: Name) -> tuple[str, list[Loss]]:
     """The YAML text of a suite in a dialect of AgentV, and what it cannot say."""
-    writer = _Writer(_SHAPES[dialect], suite)
-    return _yaml(writer.file()), writer.losses
+    column = list(_DIALECTS).index(dialect) + 1
+    words = {row[0]: row[column] for row in map(str.split, _WORDS.strip().splitlines())}
+    writer = _Writer(_DIALECTS[dialect], words, suite)
+    return "\n".join(mapping_lines(writer.file())) + "\n", writer.losses
 
 
 @dataclass(slots=True)
 class _Writer:
-    shape: _Shape
+    dialect: Dialect
+    word: Mapping[str, str]
     suite: Suite
     losses: list[Loss] = field(default_factory=list)
+
+    @property
+    def needs_goal(self) -> bool:
+        return self.dialect in (SEED, TWO)
+
+    @property
+    def least_top(self) -> int:
+        return TOP if self.word["least"] == "required_min_score" else 1
 
     def lose(self, place: str, message: str) -> None:
         self.losses.append(Loss(place=place, message=message))
@@ -103,7 +84,7 @@ class _Writer:
 
     def file(self) -> Plain:
         out: Plain = {**self._title(), **self._target()}
-        if self.shape.dialect is FIVE:
+        if self.dialect is FIVE:
             out["prompts"] = ["{{ input }}"]
         bars = {case.rubric.threshold for case in self.suite.cases}
         shared = bars.pop() if len(bars) == 1 else None
@@ -113,14 +94,14 @@ class _Writer:
         for name, value in (("artifact", ", ".join(self.suite.artifacts)), ("skill_id", self.suite.skill_id)):
             if value:
                 self.lose("the suite", f"AgentV has no `{name}` ({value})")
-        out[self.shape.cases] = [self._case(case, shared) for case in self.suite.cases]
+        out[self.word["cases"]] = [self._case(case, shared) for case in self.suite.cases]
         return out
 
     def _title(self) -> Plain:
         title = self.suite.title
         if not title:
             return {}
-        if self.shape.dialect in (SEED, TWO) or re.fullmatch(r"[a-z0-9-]+", title):
+        if self.dialect in (SEED, TWO) or re.fullmatch(r"[a-z0-9-]+", title):
             return {"name": title}
         if title != title.strip() or "\n" in title:
             self.lose("the suite", "a title of several lines")
@@ -140,23 +121,23 @@ class _Writer:
         if use_of(target.use) != target.use:
             self.lose("the suite", f"AgentV has no target `{target.use}` without a targets file")
             return {}
-        return {"providers": [target.use]} if self.shape.dialect is FIVE else {"execution": {"target": target.use}}
+        return {"providers": [target.use]} if self.dialect is FIVE else {"execution": {"target": target.use}}
 
     def _threshold(self, place: str, bar: Fraction | None) -> Plain:
         if bar is None or bar == PASS_MARK:
             return {}
-        if self.shape.dialect in (SEED, TWO):
+        if self.dialect in (SEED, TWO):
             self.lose(
                 place, f"in this dialect a case passes at {float(PASS_MARK * 100):g}, not at {float(bar * 100):g}"
             )
             return {}
         value = {"threshold": self.number(place, bar)}
-        return value if self.shape.dialect is FIVE else {"execution": value}
+        return value if self.dialect is FIVE else {"execution": value}
 
     def _concurrency(self, count: int) -> Plain:
-        if self.shape.dialect is FIVE:
+        if self.dialect is FIVE:
             return {"evaluate_options": {"max_concurrency": count}}
-        if self.shape.dialect is FOUR:
+        if self.dialect is FOUR:
             return {"execution": {"workers": count}}
         self.lose("the suite", f"how many cases run at a time ({count}) is set on AgentV's command line")
         return {}
@@ -173,11 +154,11 @@ class _Writer:
         said = {**self._input(place, case.messages), **self._answer(place, case)}
         goal = said.pop("goal", None)
         if goal is not None:
-            out[self.shape.goal] = goal
-        out = _merged(out, {"vars": said} if said and self.shape.dialect is FIVE else said)
+            out[self.word["goal"]] = goal
+        out = _merged(out, {"vars": said} if said and self.dialect is FIVE else said)
         graders = [g for c in case.rubric.criteria for g in self._grader(place, _with_floor(case.rubric, c))]
-        listed = {self.shape.graders: graders}
-        out = _merged(out, {"execution": listed} if self.shape.dialect is SEED else listed)
+        listed = {self.word["graders"]: graders}
+        out = _merged(out, {"execution": listed} if self.dialect is SEED else listed)
         if shared is None:
             out = _merged(out, self._threshold(place, case.rubric.threshold))
         for more in (
@@ -190,7 +171,7 @@ class _Writer:
         metadata = self._metadata(place, case)
         if metadata:
             out["metadata"] = metadata
-        if case.depends_on and self.shape.dialect in (FOUR, FIVE):
+        if case.depends_on and self.dialect in (FOUR, FIVE):
             out["depends_on"] = list(case.depends_on)
         elif case.depends_on:
             self.lose(place, "that it depends on other cases")
@@ -202,7 +183,7 @@ class _Writer:
 
     def _input(self, place: str, messages: tuple[Message, ...]) -> Plain:
         if not messages:
-            if self.shape.dialect is SEED:
+            if self.dialect is SEED:
                 return {}
             self.lose(place, "a case without an input")
             return {"input": ""}
@@ -217,7 +198,7 @@ class _Writer:
         """The reference as the goal and the answer that AgentV knows."""
         text = case.reference
         if text is None:
-            if not self.shape.needs_goal:
+            if not self.needs_goal:
                 return {}
             self.lose(place, "AgentV skips a case without a goal: its id takes its place")
             return {"goal": case.id}
@@ -226,7 +207,7 @@ class _Writer:
             goal, answer = text.removeprefix(start).split(between)
             if goal.strip() == goal and answer.strip():
                 return {"goal": goal, "expected_output": answer}
-        if self.shape.needs_goal:
+        if self.needs_goal:
             if text.strip() != text:
                 self.lose(place, "white space around the reference")
             return {"goal": text}
@@ -240,9 +221,9 @@ class _Writer:
         if case.stops_at_pass:
             self.lose(place, "attempts that stop at the first pass")
         known = {AttemptRule.PASS_AT_K: "pass_at_k", AttemptRule.MEAN: "mean"}
-        if self.shape.dialect is FIVE and case.attempt_rule is AttemptRule.PASS_AT_K:
+        if self.dialect is FIVE and case.attempt_rule is AttemptRule.PASS_AT_K:
             return {"run": {"repeat": case.attempts}}
-        if self.shape.dialect in (SEED, FIVE) or case.attempt_rule not in known:
+        if self.dialect in (SEED, FIVE) or case.attempt_rule not in known:
             self.lose(place, f"{case.attempts} attempts of which the rule is {case.attempt_rule}")
             return {}
         return {"execution": {"trials": {"count": case.attempts, "strategy": known[case.attempt_rule]}}}
@@ -250,7 +231,7 @@ class _Writer:
     def _timeout(self, place: str, case: Case) -> Plain:
         if case.timeout is None:
             return {}
-        if self.shape.dialect is FIVE and case.timeout > 0:
+        if self.dialect is FIVE and case.timeout > 0:
             return {"run": {"timeout_seconds": as_written(exact(case.timeout))}}
         self.lose(place, f"a time limit of one case ({case.timeout:g} seconds)")
         return {}
@@ -270,12 +251,12 @@ class _Writer:
         there = case.workspace
         if there is None and not case.setup and not case.teardown:
             return {}
-        if self.shape.dialect in (SEED, TWO):
+        if self.dialect in (SEED, TWO):
             self.lose(place, "a workspace, its setup and teardown")
             return {}
         if there is not None and there.files:
             self.lose(place, "files written into the workspace")
-        if self.shape.dialect is FIVE:
+        if self.dialect is FIVE:
             return {"environment": self._environment(place, case)}
         out: Plain = {}
         if there is not None and there.copy is not None:
@@ -295,7 +276,7 @@ class _Writer:
         found = [_container(check) for check in checks if check.kind == "grader"]
         if not any(found):
             return {}
-        if self.shape.dialect is not FOUR or any(one != found[0] for one in found):
+        if self.dialect is not FOUR or any(one != found[0] for one in found):
             self.lose(place, "the containers of its programs: AgentV 4 alone has one, for all programs of a case")
             return {}
         return {"workspace": {"docker": found[0]}}
@@ -340,11 +321,11 @@ class _Writer:
         elif is_rated(c):
             yield self._rated(here, c)
         else:
-            head = self._head(here, c, self.shape.rubric)
+            head = self._head(here, c, self.word["rubric"])
             # The bar of a negated criterion is one on the turned score, so it is written at the grader; and later dialects
             # fail a case by the bars of graders alone.
-            bars = self._bars(here, c) if c.negate or self.shape.dialect.bars_need_required else {}
-            yield {**head, self.shape.criteria: [self._item(here, c, is_alone=True)], **bars}
+            bars = self._bars(here, c) if c.negate or self.dialect.bars_need_required else {}
+            yield {**head, self.word["criteria"]: [self._item(here, c, is_alone=True)], **bars}
 
     def _extras(self, here: str, c: Criterion) -> None:
         if c.fix is not None or any(item.fix is not None for item in c.items):
@@ -353,7 +334,7 @@ class _Writer:
             self.lose(here, "`may_not_apply`")
 
     def _head(self, here: str, c: Criterion, type: str) -> Plain:
-        out: Plain = {self.shape.name: c.id, "type": type}
+        out: Plain = {self.word["name"]: c.id, "type": type}
         if c.weight != 1:
             out["weight"] = self.number(here, c.weight)
         if c.negate and not (c.items and c.items[0].check is not None):
@@ -369,7 +350,7 @@ class _Writer:
             self.lose(here, "`required` of a group, or of a mark from 0 to 1: AgentV asks for the threshold there")
         if c.floor:
             out["min_score"] = self.number(here, c.floor)
-            if self.shape.dialect.bars_need_required:
+            if self.dialect.bars_need_required:
                 out["required"] = True
         return out
 
@@ -378,11 +359,11 @@ class _Writer:
             self.lose(here, f"the words of a group ({c.requirement})")
         bars = self._bars(here, c, can_require=False)
         if all(_is_plain(child) for child in c.children):
-            rubric = self._head(here, c, self.shape.rubric)
-            return {**rubric, self.shape.criteria: [self._inner(here, child) for child in c.children], **bars}
+            rubric = self._head(here, c, self.word["rubric"])
+            return {**rubric, self.word["criteria"]: [self._inner(here, child) for child in c.children], **bars}
         inner = [grader for child in c.children for grader in self._grader(here, child)]
-        out = {**self._head(here, c, self.shape.group), self.shape.members: inner, **bars}
-        if self.shape.group == "composite":
+        out = {**self._head(here, c, self.word["group"]), self.word["members"]: inner, **bars}
+        if self.word["group"] == "composite":
             weights = {child.id: self.number(here, child.weight) for child in c.children if not child.is_penalty}
             out["aggregator"] = {"type": "weighted_average", "weights": weights}
         return out
@@ -405,15 +386,15 @@ class _Writer:
         if names_file(text) or placeholders(text):
             self.lose(here, "a text that AgentV takes for a file or a template")
         return {
-            **self._head(here, c, self.shape.judge),
-            self.shape.judged_by: text,
+            **self._head(here, c, self.word["judge"]),
+            self.word["judged_by"]: text,
             **self._bars(here, c, can_require=False),
         }
 
     def _words(self, here: str, text: str) -> str:
         if text != text.strip():
             self.lose(here, "white space around its words")
-        if self.shape.dialect is FIVE and {"input", "expected_output"} & set(placeholders(text)):
+        if self.dialect is FIVE and {"input", "expected_output"} & set(placeholders(text)):
             self.lose(here, "words that AgentV takes for a variable")
         return text
 
@@ -426,22 +407,22 @@ class _Writer:
     def _item(self, here: str, c: Criterion, *, is_alone: bool = False) -> Plain:
         """A criterion in a rubric. Alone, its weight is written at the grader, and its bar too when it is negated."""
         (item,) = c.items
-        out: Plain = {"id": c.id, self.shape.text: self._words(here, c.requirement)}
+        out: Plain = {"id": c.id, self.word["text"]: self._words(here, c.requirement)}
         if c.weight != 1 and not is_alone:
             out["weight"] = self.number(here, c.weight)
         if item.anchors is not None:
             out["score_ranges"] = self._ranges(here, item.anchors)
         required, floor = (False, None) if c.negate else (c.required, c.floor)
-        if item.anchors is None and self.shape.dialect.required:
+        if item.anchors is None and self.dialect.required:
             out["required"] = required
-        elif required and item.anchors is not None and self.shape.dialect.required_means_ten:
+        elif required and item.anchors is not None and self.dialect.required_means_ten:
             self.lose(here, "a required criterion with a scale: AgentV 2 asks for 10 there")
         elif required:
             out["required"] = True
-        if floor and not (is_alone and self.shape.dialect.bars_need_required):
-            least = floor * self.shape.least_top
-            out[self.shape.least] = self.number(here, least)
-            if self.shape.least_top == TOP and least.denominator != 1:
+        if floor and not (is_alone and self.dialect.bars_need_required):
+            least = floor * self.least_top
+            out[self.word["least"]] = self.number(here, least)
+            if self.least_top == TOP and least.denominator != 1:
                 self.lose(here, f"a floor of {float(floor * 100):g}: AgentV takes whole tenths")
         return out
 
@@ -485,11 +466,11 @@ class _Writer:
     def _check(self, check: Check, negated: bool) -> Plain | str:
         """The grader of a check, or its name where there is none. `negate` in it overrides."""
         kind, value, options = check.kind, check.value, dict(check.options)
-        is_five = self.shape.dialect is FIVE
-        if self.shape.dialect is SEED:
+        is_five = self.dialect is FIVE
+        if self.dialect is SEED:
             return f"{kind} (the page has rubrics only)"
         if kind == "grader":
-            type, _, key = self.shape.program.partition(":")
+            type, _, key = self.word["program"].partition(":")
             words = value if isinstance(value, list) else _split(str(value))
             config = {"config": options.pop("config")} if "config" in options else {}
             known = {"scored", "min_score", "takes_text", *(_CONTAINED if "container" in options else ())}
@@ -531,7 +512,7 @@ class _Writer:
         mode, args = options.pop("mode", "any_order"), options.pop("args", None)
         if options or any(set(call) - {"tool", "arguments"} for call in calls):
             return "tool-calls with more than names and arguments"
-        if self.shape.dialect is FIVE:
+        if self.dialect is FIVE:
             if mode in ("in_order", "exact") and not any("arguments" in call for call in calls):
                 return {
                     "type": "trajectory:tool-sequence",
@@ -603,35 +584,3 @@ def _regex(value: Any) -> Plain | str:
         return "regex in Python's own syntax"
     pattern = pattern.replace("(?P<", "(?<")
     return {"type": "regex", "value": pattern, **({"flags": flags} if flags else {})}
-
-
-def _yaml(value: Plain) -> str:
-    from ruamel.yaml import YAML
-
-    yaml = YAML()
-    yaml.default_flow_style = False
-    yaml.width = 100_000
-    out = StringIO()
-    yaml.dump(_styled(value), out)
-    return out.getvalue()
-
-
-def _styled(value: Any) -> Any:
-    """Texts of several lines as blocks, where they can be written as they are."""
-    from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
-
-    if isinstance(value, dict):
-        return {_styled(key) if isinstance(key, str) else key: _styled(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_styled(one) for one in value]
-    if not isinstance(value, str):
-        return value
-    text = str(value)
-    lines = text.split("\n")
-    if len(lines) > 1 and all(line.isprintable() and line == line.strip() for line in lines) and lines[0]:
-        return LiteralScalarString(text)
-    is_plain = text.isprintable() and re.fullmatch(r"[A-Za-z_][\w .,;()/+-]*", text) and text == text.strip()
-    return text if is_plain and not _TAKEN.fullmatch(text) else DoubleQuotedScalarString(text)
-
-
-_TAKEN: Final = re.compile(r"true|false|null|yes|no|on|off|y|n", re.IGNORECASE)
