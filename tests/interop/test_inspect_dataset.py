@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 from reading import lost, never_crashes, put, suite_of, wrong
 
 from honestone.core.errors import UsageError
+from honestone.core.json_value import Json
 from honestone.formats.document import Document
+from honestone.formats.source import SuiteSource
 from honestone.interop.inspect_dataset.read import READERS
 from honestone.interop.recognise import read_any_suite, recognise
 
@@ -209,8 +212,104 @@ def test_a_task_in_python_is_named_as_one_and_not_run(tmp_path: Path, monkeypatc
     with pytest.raises(UsageError) as raised:
         read_any_suite(tmp_path / "task.py")
     assert "Inspect task in Python" in raised.value.message
-    assert "samples.jsonl" in (raised.value.hint or "") and "--allow-code" in (raised.value.hint or "")
+    assert "samples.jsonl" in (raised.value.hint or "")
+    assert "--allow-code" in (raised.value.hint or "")
     assert not (tmp_path / "ran.txt").exists()
+
+
+def _task_suite(tmp_path: Path, made: Json, *, text: str = TASK) -> SuiteSource:
+    """What is read of a task file whose code, when it is run, makes this."""
+    path = tmp_path / "task.py"
+    path.write_text(text)
+    document = Document.of(path, allow_code=True, run_code=lambda script, calls: [made])
+    assert recognise(document) is READERS[1]
+    source = READERS[1].read(document)
+    assert isinstance(source, SuiteSource)
+    return source
+
+
+def _sample(id: object, target: Json = "Paris", *, calls: int = 1, tools: Sequence[str] = ()) -> dict[str, Json]:
+    asked: list[Json] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Capital?"}]
+    sample: dict[str, Json] = {"id": id, "input": asked, "target": target, "metadata": {"k": 1}}  # type: ignore[dict-item]
+    return {"sample": sample, "calls": calls, "tools": list(tools)}
+
+
+def test_samples_of_a_task_are_cases_and_its_scorers_checks(tmp_path: Path) -> None:
+    """What the solver asks is the input; each scorer is a check that runs it for this sample; epochs are attempts."""
+    scorers: list[Json] = [{"name": "inspect_ai/includes", "asks": False}, {"name": "short", "asks": False}]
+    source = _task_suite(tmp_path, {"samples": [_sample("fr"), _sample(2, "")], "scorers": scorers, "epochs": 3})
+    first, second = source.suite.cases
+    assert (first.id, second.id) == ("fr", "2")
+    assert [message.content for message in first.messages] == ["Be brief.", "Capital?"]
+    assert (first.attempts, first.reference, first.metadata, second.skip) == (3, "Paris", {"k": 1}, None)
+    assert [one.id for one in first.rubric.criteria] == ["includes", "short"]
+    check = first.rubric.criteria[1].items[0].check
+    assert check is not None and check.kind == "script"
+    assert check.value == {"language": "python", "file": "task.py", "function": "mine"}
+    assert check.options == {"context": {"sample": "fr", "scorer": 1}}
+    assert not source.losses
+    assert source.places["fr"].endswith("task.py:7:1")
+    assert [one.what for one in source.code] == ["the Inspect task `mine`"]
+
+
+def test_a_scorer_that_asks_a_model_is_a_loss_and_a_question(tmp_path: Path) -> None:
+    """Its own words are not asked: a judge is asked whether the target is given."""
+    made: Json = {"samples": [_sample("a")], "scorers": [{"name": "model_graded_qa", "asks": True}], "epochs": 1}
+    source = _task_suite(tmp_path, made)
+    (criterion,) = source.suite.cases[0].rubric.criteria
+    assert criterion.requirement == "Gives the expected answer: Paris"
+    assert ["model_graded_qa" in loss.message for loss in source.losses] == [True]
+
+
+@pytest.mark.parametrize(("calls", "tools", "said"), [(3, (), "3 times"), (0, (), "0 times"), (1, ("bash",), "bash")])
+def test_a_solver_that_does_more_than_ask_once_is_a_loss(
+    tmp_path: Path, calls: int, tools: Sequence[str], said: str
+) -> None:
+    """A target here is asked once, and is given no tools of the task: other samples stay."""
+    samples: list[Json] = [_sample("a"), _sample("b", calls=calls, tools=tools)]
+    source = _task_suite(tmp_path, {"samples": samples, "scorers": [], "epochs": 1})
+    assert [case.id for case in source.suite.cases] == ["a"]
+    (loss,) = source.losses
+    assert said in loss.message
+
+
+def test_tasks_of_one_file_are_told_apart(tmp_path: Path) -> None:
+    """Where a file has several tasks, the task's name is in front of the sample's id."""
+    text = TASK + "\n@task(name='x')\ndef other(a=1):\n    return mine()\n"
+    source = _task_suite(tmp_path, {"samples": [_sample("a")], "scorers": [], "epochs": 1}, text=text)
+    assert [case.id for case in source.suite.cases] == ["mine/a", "other/a"]
+
+
+def test_before_it_is_run_a_task_has_a_case_that_is_skipped(tmp_path: Path) -> None:
+    """`honestone trust` reads it so, and runs nothing."""
+    path = tmp_path / "task.py"
+    path.write_text(TASK)
+    source = read_any_suite(path, allow_code=True)
+    assert [(case.id, case.skip) for case in source.suite.cases] == [("mine", "its samples are made by code")]
+    assert not (tmp_path / "ran.txt").exists()
+
+
+@pytest.mark.parametrize("text", [TASK.replace("@task", "# @task") + "# Task(", TASK + "def :"])
+def test_a_file_without_a_task_is_refused(tmp_path: Path, text: str) -> None:
+    """With its place; a file that is not Python likewise."""
+    path = tmp_path / "task.py"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="no function of this file is decorated"):
+        READERS[1].read(Document.of(path, allow_code=True))
+
+
+def test_a_task_that_cannot_be_run_is_an_error_at_its_line(tmp_path: Path) -> None:
+    """What the program said is in the message; that Inspect is missing has a hint of its own."""
+    path = tmp_path / "task.py"
+    path.write_text(TASK)
+
+    def fail(script: object, calls: object) -> list[Json]:
+        raise UsageError("`task.py` could not be run: No module named 'inspect_ai'", hint="correct it")
+
+    with pytest.raises(UsageError) as raised:
+        READERS[1].read(Document.of(path, allow_code=True, run_code=fail))
+    assert (raised.value.place or "").endswith("task.py:7:1")
+    assert "pip install inspect_ai" in (raised.value.hint or "")
 
 
 def test_a_text_about_tasks_is_not_one(tmp_path: Path) -> None:

@@ -32,7 +32,10 @@ def run(asked: dict[str, Any]) -> object:
     if "code" in asked:
         return finished(inline(asked["code"])(asked["output"], asked["context"]))
     if asked["evaluator"] is None:
-        return finished(named(asked["file"], asked["function"])(asked["output"], asked["context"]))
+        found = named(asked["file"], asked["function"])
+        if (inspect := inspect_of(found)) is not None:
+            return inspect.score(found, asked["output"], asked["context"])
+        return finished(found(asked["output"], asked["context"]))
     provide_evaluators()
     kind, arguments = named(asked["file"], asked["evaluator"]), asked["arguments"]
     made: Any = kind(*arguments) if isinstance(arguments, list) else kind(**(arguments or {}))
@@ -44,7 +47,17 @@ def values_of(file: str, function: str | None, calls: list[list[Any]]) -> list[o
     if function is None:
         return [printed(file, given) for given in calls]
     found = named(file, function)
+    if (inspect := inspect_of(found)) is not None:
+        return [inspect.samples_of(found)]
     return [finished(found(*given)) for given in calls]
+
+
+def inspect_of(found: object) -> Any:
+    """What runs Inspect tasks, where the function makes one."""
+    if "inspect_ai" not in sys.modules:
+        return None
+    makes_task = named(os.path.join(os.path.dirname(__file__), "_inspect_task.py"), "makes_task")
+    return sys.modules["_inspect_task"] if makes_task(found) else None
 
 
 def printed(file: str, given: list[Any]) -> str:

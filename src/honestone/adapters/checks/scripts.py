@@ -32,6 +32,7 @@ _RUNNERS: Final = {
     "javascript": Path(__file__).with_name("_script.cjs"),
     "python": Path(__file__).with_name("_script.py"),
 }
+_INSPECT: Final = Path(__file__).with_name("_inspect_task.py")
 _LARGEST_REPLY: Final = 10_000_000
 
 
@@ -183,7 +184,7 @@ async def _run(
     stdin = json.dumps(asked).encode("utf-8", "replace")
     try:
         ended = await code.run_confined(
-            words, check, subject, copy, stdin=stdin, visible=[*folders, runner], folder=setting.base
+            words, check, subject, copy, stdin=stdin, visible=[*folders, runner, _INSPECT], folder=setting.base
         )
     except NotStarted as error:
         raise code.FinalAnswer(None, f"could not run: {error.reason}") from None

@@ -120,9 +120,7 @@ def _case(take: FileEntry, id: str, shared: Shared, prompt: Prompt | None, targe
     values = {**shared.values, **take.data("vars")}
     if prompt is not None and "input" in take:
         values["input"] = take.raw("input")
-    execution = (
-        take.mapping("execution", TABLES["execution"]) if isinstance(take.value.get("execution"), dict) else None
-    )
+    execution = take.mapping("execution", TABLES["execution"])
     running = _running(take, execution, shared.dialect, targets).over(shared.running)
     texts = shared.texts
     goal = _goal(take, values)
@@ -171,7 +169,7 @@ def _case(take: FileEntry, id: str, shared: Shared, prompt: Prompt | None, targe
         attempt_rule=running.attempt_rule or AttemptRule.MEAN,
         setup=(*place.setup, *shared.extensions.before),
         teardown=(*shared.extensions.after, *place.teardown),
-        workspace=_workspace(place, shared),
+        workspace=place.workspace or (CaseWorkspace() if shared.extensions.are_there else None),
         skip=skip,
         depends_on=depends_on,
         description=description,
@@ -193,12 +191,6 @@ def _depends_on(take: FileEntry, criteria: list[Criterion]) -> tuple[str, ...]:
             "a program that grades this case is not given the results of the cases that it depends on", "depends_on"
         )
     return () if policy == "run" else tuple(names)
-
-
-def _workspace(place: Place, shared: Shared) -> CaseWorkspace | None:
-    """Extensions need a workspace, so a case with them has one, which may be empty."""
-    has_extensions = shared.extensions.before or shared.extensions.after
-    return place.workspace or (CaseWorkspace() if has_extensions else None)
 
 
 def _rest(take: FileEntry, targets: Targets) -> None:
@@ -406,7 +398,7 @@ def top_threshold(take: FileEntry, dialect: Dialect) -> Fraction | None:
 def _running(take: FileEntry, execution: FileEntry | None, dialect: Dialect, targets: Targets) -> Running:
     """How one case is run: its own `threshold`, `run` and `execution`."""
     own = Running(threshold=top_threshold(take, dialect), timeout=take.seconds("timeout_seconds"))
-    if isinstance(take.value.get("run"), dict) and (run := take.mapping("run", TABLES["run"])) is not None:
+    if (run := take.mapping("run", TABLES["run"])) is not None:
         bar = run.number("threshold", low=0, high=1)
         own = own.over(_repeat(run, "repeat")).over(Running(threshold=bar, timeout=run.seconds("timeout_seconds")))
     return own if execution is None else own.over(read_execution(execution, targets))

@@ -32,6 +32,11 @@ class Extensions:
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
 
+    @property
+    def are_there(self) -> bool:
+        """Whether there are any: they run in a workspace, which may be empty."""
+        return bool(self.before or self.after)
+
 
 def read_extensions(take: FileEntry, texts: Texts) -> Extensions:
     """`extensions` of a file as commands of every case. They are code of the file, so running them needs permission."""

@@ -591,76 +591,59 @@ def _call(take: FileEntry) -> Iterator[dict[str, Any]]:
     yield {"tool": tool or "?", **({"arguments": args} if isinstance(args, dict) else {})}
 
 
-def _has_value(take: FileEntry, kind: str) -> bool:
-    take.raw("value")
+def _value(take: FileEntry, table: str) -> FileEntry | None:
+    """The mapping at `value`, which such a grader needs."""
     if "value" not in take:
-        take.problem(f"`{kind}` needs a `value`")
-    return "value" in take
+        take.problem(f"`{take.text('type')}` needs a `value`")
+    return take.mapping("value", TABLES[table])
 
 
 def _tool_used(take: FileEntry, frame: Frame) -> Checks | None:
-    if not _has_value(take, "trajectory:tool-used"):
-        return None
     value = take.raw("value")
     if isinstance(value, str | list):
         names = [value] if isinstance(value, str) else value
         parts = tuple(Part(id=str(n), check=Check(kind="tool-count", value={str(n): {"min": 1}})) for n in names)
         return Checks(parts=parts, whole=len(parts) == 1) if parts else None
-    here = take.mapping("value", TABLES["tool-used"])
-    if here is None:
+    here = _value(take, "tool-used")
+    name = None if here is None else here.text("name", "tool")
+    if here is None or name is None:
         return None
-    name = here.text("name", "tool")
     least, most = here.number("min", low=0, is_whole=True), here.number("max", low=0, is_whole=True)
-    if name is None:
-        return None
     least = Fraction(1) if least is None and most is None else least
     bounds = {key: int(bound) for key, bound in (("min", least), ("max", most)) if bound is not None}
     return single("tool-count", {name: bounds})
 
 
 def _tool_sequence(take: FileEntry, frame: Frame) -> Checks | None:
-    if not _has_value(take, "trajectory:tool-sequence"):
-        return None
-    value = take.raw("value")
-    here = take.below("value")
-    if isinstance(value, list):
-        steps: Any = value
-        mode: str | None = "in_order"
-    else:
-        if not here.read(TABLES["tool-sequence"]):
+    steps = take.raw("value")
+    mode: str | None = "in_order"
+    if not isinstance(steps, list):
+        here = _value(take, "tool-sequence")
+        if here is None:
             return None
         steps, mode = here.raw("steps"), here.choice("mode", ("in_order", "exact"))
-    names = (
-        [
-            step if isinstance(step, str) else step.get("name") or step.get("tool")
-            for step in steps or ()
-            if isinstance(step, str | dict)
-        ]
-        if isinstance(steps, list)
-        else []
-    )
-    if not names or not all(isinstance(name, str) for name in names):
-        take.reading.problem("`trajectory:tool-sequence` needs `steps`, a list of tool names", here.path)
+    names = [_tool_name(step) for step in steps] if isinstance(steps, list) else []
+    if not names or None in names:
+        take.problem("`trajectory:tool-sequence` needs `steps`, a list of tool names", "value")
         return None
     return single("tool-calls", [{"tool": name} for name in names], mode=mode or "in_order")
 
 
+def _tool_name(step: Any) -> str | None:
+    name = (step.get("name") or step.get("tool")) if isinstance(step, dict) else step
+    return name if isinstance(name, str) else None
+
+
 def _tool_args(take: FileEntry, frame: Frame) -> Checks | None:
-    if not _has_value(take, "trajectory:tool-args-match"):
-        return None
-    here = take.mapping("value", TABLES["tool-args"])
+    here = _value(take, "tool-args")
     if here is None:
         return None
     name, args, mode = here.text("name", "tool"), here.raw("args"), here.choice("mode", ("partial", "exact"))
     if not isinstance(args, dict):
         here.problem(f"`args` must be a mapping, not {shown(args)}")
         return None
-    return single(
-        "tool-calls",
-        [{"tool": name, "arguments": args}],
-        mode="any_order",
-        args="exact" if mode == "exact" else "subset",
-    )
+    how = "exact" if mode == "exact" else "subset"
+    return single("tool-calls", [{"tool": name, "arguments": args}], mode="any_order", args=how)
 
 
 def _skill_trigger(take: FileEntry, frame: Frame) -> Checks | None:

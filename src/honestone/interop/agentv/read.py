@@ -19,27 +19,9 @@ from honestone.formats.marked import Marked, read_marked
 from honestone.formats.nodes import moved
 from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, did_you_mean, shown
 from honestone.formats.source import ForeignRubric, SuiteSource
+from honestone.interop.agentv import cases as case_reading
+from honestone.interop.agentv import dialect as dialects
 from honestone.interop.agentv.case_files import cases_elsewhere
-from honestone.interop.agentv.cases import (
-    Running,
-    Shared,
-    Targets,
-    read_cases,
-    read_execution,
-    read_options,
-    top_threshold,
-)
-from honestone.interop.agentv.dialect import (
-    CASE_LISTS,
-    DIALECTS,
-    GRADER_LISTS,
-    PASS_MARK,
-    Dialect,
-    dialect_of,
-    dialect_of_row,
-    likeness,
-    likeness_of_row,
-)
 from honestone.interop.agentv.extensions import read_extensions
 from honestone.interop.agentv.graders import Frame, read_graders
 from honestone.interop.agentv.keys import FORMATS, TABLES, keys_of
@@ -56,12 +38,14 @@ from honestone.interop.reader import Reader
 class _File:
     """One reading: the reading of the file itself, and those of the rows or files with its cases."""
 
-    def __init__(self, document: Document, reading: FileReading, dialect: Dialect, texts: Texts | None = None) -> None:
+    def __init__(
+        self, document: Document, reading: FileReading, dialect: dialects.Dialect, texts: Texts | None = None
+    ) -> None:
         self.document, self.reading, self.dialect = document, reading, dialect
         self.texts = texts or Texts(document.path.parent)
-        self.targets = Targets()
+        self.targets = case_reading.Targets()
         self.others: list[FileReading] = []
-        self.shared = Shared(dialect=dialect, texts=self.texts, merges=dialect.merges)
+        self.shared = case_reading.Shared(dialect=dialect, texts=self.texts, merges=dialect.merges)
 
 
 def read_suite_file(document: Document) -> SuiteSource:
@@ -69,13 +53,13 @@ def read_suite_file(document: Document) -> SuiteSource:
     if document.is_lines:
         return _read_lines(document, _of_same_stem(document.path, (".yaml", ".yml")))
     rows = _of_same_stem(document.path, (".jsonl", ".ndjson"))
-    if rows is not None and not any(key in document.keys for key in CASE_LISTS):
+    if rows is not None and not any(key in document.keys for key in dialects.CASE_LISTS):
         raise UsageError(
             "this file says what holds for all cases, but has none itself",
             place=document.marked.at(()),
             hint=f"the cases are in the rows next to it, which read it too: name {rows.name}",
         )
-    dialect = dialect_of(document.value)
+    dialect = dialects.dialect_of(document.value)
     if dialect is None:
         document.marked.at(())  # raises the reading error, when there is one
         raise UsageError("this is not an AgentV file", place=document.marked.at(()))
@@ -136,7 +120,7 @@ def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
     marked = document.rows[0].marked if sidecar is None else Document.of(sidecar).marked
     above = marked.value if sidecar is not None and isinstance(marked.value, dict) else {}
     rows = document.rows
-    dialect = dialect_of_row(rows[0].marked.value if isinstance(rows[0].marked.value, dict) else {}, above)
+    dialect = dialects.dialect_of_row(rows[0].marked.value if isinstance(rows[0].marked.value, dict) else {}, above)
     file = _File(document, reading_of(marked), dialect)
     merges = dialect.merges and not any(
         key in row.marked.value for row in rows for key in ("expected_outcome", "outcome")
@@ -157,40 +141,32 @@ def _read_lines(document: Document, sidecar: Path | None) -> SuiteSource:
 # ------------------------------------------------------------------------------------------------ what holds for all
 
 
-def _shared(file: _File, top: FileEntry) -> Shared:
+def _shared(file: _File, top: FileEntry) -> case_reading.Shared:
     """What the file says for all cases."""
     top.read(keys_of(top, "file", file.dialect))
-    running = Running(threshold=top_threshold(top, file.dialect), timeout=top.seconds("timeout_seconds"))
+    running = case_reading.Running(
+        threshold=case_reading.top_threshold(top, file.dialect), timeout=top.seconds("timeout_seconds")
+    )
     graders = [top]
     concurrency = None
-    if isinstance(top.value.get("execution"), dict):
-        execution = top.below("execution")
-        execution.read(TABLES["file-execution"])
-        running = running.over(read_execution(execution, file.targets))
+    if (execution := top.mapping("execution", TABLES["file-execution"])) is not None:
+        running = running.over(case_reading.read_execution(execution, file.targets))
         concurrency = execution.number("workers", "max_concurrency", low=1, is_whole=True)
         graders.append(execution)
-    elif "execution" in top:
-        file.reading.problem(
-            f"`execution` must be a mapping, not {shown(top.raw('execution'))}", (*top.path, "execution")
-        )
-    if isinstance(top.value.get("evaluate_options"), dict):
-        options = top.below("evaluate_options")
-        options.read(TABLES["options"])
-        running = running.over(read_options(options))
+    if (options := top.mapping("evaluate_options", TABLES["options"])) is not None:
+        running = running.over(case_reading.read_options(options))
         concurrency = options.number("max_concurrency", low=1, is_whole=True) or concurrency
     file.targets.take(top, "target", "providers")
     if isinstance(top.value.get("targets"), list):
         file.targets.take(top, "targets")
     system: tuple[Message, ...] = ()
-    if isinstance(top.value.get("defaults"), dict):
-        defaults = top.below("defaults")
-        defaults.read(TABLES["defaults-of-file"])
+    if (defaults := top.mapping("defaults", TABLES["defaults-of-file"])) is not None:
         file.targets.take(defaults, "provider", "target")
         said = defaults.text("system_message")
         system = (Message("system", said),) if said is not None else ()
     values, more = _default_test(file, top)
     for default in more:
-        running = running.over(Running(threshold=default.number("threshold", low=0, high=1)))
+        running = running.over(case_reading.Running(threshold=default.number("threshold", low=0, high=1)))
     title, description = top.text("name", "dataset") or "", top.text("description") or ""
     return replace(
         file.shared,
@@ -211,18 +187,13 @@ def _shared(file: _File, top: FileEntry) -> Shared:
 
 def _default_test(file: _File, top: FileEntry) -> tuple[dict[str, object], list[FileEntry]]:
     """`default_test`: variables and graders of all cases."""
-    value = top.raw("default_test")
-    if value is None:
+    if isinstance(top.raw("default_test"), str):  # its file cannot be read, which was reported
         return {}, []
-    if not isinstance(value, dict):
-        if not isinstance(value, str):  # of a text it was reported already
-            top.problem(f"`default_test` must be a mapping, not {shown(value)}", "default_test")
+    here = top.mapping("default_test", TABLES["default-test"])
+    if here is None:
         return {}, []
-    here = top.below("default_test")
-    here.read(TABLES["default-test"])
     file.targets.take(here, "provider", "providers")
-    values = here.raw("vars")
-    return ({str(k): v for k, v in values.items()} if isinstance(values, dict) else {}), [here]
+    return here.data("vars"), [here]
 
 
 # ----------------------------------------------------------------------------------------------------------- cases
@@ -232,12 +203,12 @@ _Read: TypeAlias = tuple[Case, FileEntry]
 
 
 def _case(take: FileEntry, number: int, file: _File) -> Iterator[_Read]:
-    for case in read_cases(take, file.shared, number, file.targets):
+    for case in case_reading.read_cases(take, file.shared, number, file.targets):
         yield case, take
 
 
 def _own_cases(file: _File, top: FileEntry) -> Iterator[_Read]:
-    key = next((key for key in CASE_LISTS if key in top), None)
+    key = next((key for key in dialects.CASE_LISTS if key in top), None)
     if key is None:
         hint = "an AgentV file lists them under `tests` (earlier `evalcases`)"
         top.problem("this file has no cases", hint=hint)
@@ -304,9 +275,9 @@ def _refuse_dependencies(cases: Cases, takes: Mapping[str, FileEntry]) -> None:
         takes[id].problem(f"case `{id}`: {why}", "depends_on")
 
 
-def _pass_note(dialect: Dialect, bar: Any) -> str:
+def _pass_note(dialect: dialects.Dialect, bar: Any) -> str:
     if bar is None:
-        return f"dialect {dialect.name}: a case passes at {float(PASS_MARK * 100):g}, without a floor"
+        return f"dialect {dialect.name}: a case passes at {float(dialects.PASS_MARK * 100):g}, without a floor"
     return f"a case passes at {float(bar * 100):g} (the file's threshold), without a floor"
 
 
@@ -323,7 +294,7 @@ def _target(names: list[str]) -> tuple[TargetSpec, list[str]]:
 # ------------------------------------------------------------------------------- rubrics without cases
 
 _ABOUT: Final = ("$schema", "name", "version", "description", "threshold")
-_HOLDERS: Final = (*GRADER_LISTS, "rubrics", "execution")
+_HOLDERS: Final = (*dialects.GRADER_LISTS, "rubrics", "execution")
 _TEXTS: Final = {"expected_outcome", "outcome"}
 _CRITERION: Final = {"id", "weight", "required", "score_ranges", "required_min_score", "min_score", "operator"} | _TEXTS
 
@@ -338,12 +309,12 @@ def _signs_of_rubric(document: Document) -> int:
     if not isinstance(value, dict) or not value.keys() & set(_HOLDERS) or value.keys() - {*_ABOUT, *_HOLDERS}:
         return 0
     execution = value.get("execution", {})
-    if not isinstance(execution, dict) or execution.keys() - set(GRADER_LISTS):
+    if not isinstance(execution, dict) or execution.keys() - set(dialects.GRADER_LISTS):
         return 0
     own = value.get("rubrics")
     if own is not None:
         return 70 if isinstance(own, list) and _are_criteria([e for e in own if not isinstance(e, str)]) else 0
-    return 70 if dialect_of(value) is not None else 0
+    return 70 if dialects.dialect_of(value) is not None else 0
 
 
 def _are_criteria(entries: list[Any]) -> bool:
@@ -354,7 +325,7 @@ def _read_rubric(document: Document) -> ForeignRubric:
     """Raises SourceErrors with all that is wrong."""
     reading, dialect = reading_of(document.marked), _dialect(document.value)
     top = reading.at()
-    bar, title = PASS_MARK, ""
+    bar, title = dialects.PASS_MARK, ""
     if isinstance(document.value, list):
         criteria = [
             one for index in range(len(document.value)) for one in read_criterion(reading.at((index,)), dialect, {})
@@ -370,14 +341,14 @@ def _read_rubric(document: Document) -> ForeignRubric:
     return reading.rubric_source(rubric, dialect.name)
 
 
-def _dialect(value: Any) -> Dialect:
+def _dialect(value: Any) -> dialects.Dialect:
     """As if there were cases: `evalcases` had `rubrics` and `evaluators`, `tests` have lists of assertions."""
     plain = value if isinstance(value, dict) else {"rubrics": value}
     later = plain.keys() & {"assert", "assertions"} or dict(plain.get("execution") or {}).keys() & {
         "assert",
         "assertions",
     }
-    found = dialect_of({**plain, "tests" if later else "evalcases": []})
+    found = dialects.dialect_of({**plain, "tests" if later else "evalcases": []})
     assert found is not None
     return found
 
@@ -389,7 +360,7 @@ def _of_mapping(top: FileEntry, frame: Frame) -> list[Criterion]:
     if "execution" in top:
         holders.append(top.below("execution"))
     for holder in holders:
-        for key in GRADER_LISTS:
+        for key in dialects.GRADER_LISTS:
             found += read_graders(holder, key, frame)
     return found
 
@@ -512,17 +483,17 @@ def _expect(ranges: Mapping[str, Range]) -> Expect:
 # ----------------------------------------------------------------------------------------- the readers
 
 
-def _signs(dialect: Dialect) -> Callable[[Document], int]:
+def _signs(dialect: dialects.Dialect) -> Callable[[Document], int]:
     def signs(document: Document) -> int:
-        if document.is_lines or dialect_of(document.value) is not dialect:
+        if document.is_lines or dialects.dialect_of(document.value) is not dialect:
             return 0
-        return likeness(document.value)
+        return dialects.likeness(document.value)
 
     return signs
 
 
 def _signs_of_lines(document: Document) -> int:
-    return likeness_of_row(document.value) if document.is_lines else 0
+    return dialects.likeness_of_row(document.value) if document.is_lines else 0
 
 
 def _signs_of_sidecar(document: Document) -> int:
@@ -535,7 +506,7 @@ def _signs_of_sidecar(document: Document) -> int:
 
 
 READERS: tuple[Reader, ...] = (
-    *(FORMATS.reader(dialect.name, _signs(dialect), read_suite_file) for dialect in DIALECTS),
+    *(FORMATS.reader(dialect.name, _signs(dialect), read_suite_file) for dialect in dialects.DIALECTS),
     FORMATS.reader(
         "agentv-jsonl", lambda document: max(_signs_of_lines(document), _signs_of_sidecar(document)), read_suite_file
     ),

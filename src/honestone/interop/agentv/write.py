@@ -482,10 +482,9 @@ class _Writer:
         if kind in LIMITS:
             return {"type": kind, LIMITS[kind]: value}
         match kind:
-            case "contains" | "icontains" if isinstance(value, list):
-                return {"type": f"{kind}-{'any' if negated else 'all'}", "value": value}
             case "contains" | "icontains":
-                return {"type": kind, "value": value}
+                of_several = f"-{'any' if negated else 'all'}" if isinstance(value, list) else ""
+                return {"type": f"{kind}{of_several}", "value": value}
             case "contains-any" | "contains-all" | "icontains-any" | "icontains-all":
                 return {"type": kind, "value": value if isinstance(value, list) else [value]}
             case "equals" | "starts-with" | "ends-with" if isinstance(value, str) and value == value.strip() and value:

@@ -17,18 +17,7 @@ from honestone.core.suite.case import Case, Message, Suite
 from honestone.formats.document import Document
 from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, did_you_mean, shown
 from honestone.formats.source import SuiteSource
-from honestone.interop.criteria import (
-    FROM_0_TO_1,
-    MAJORITY,
-    as_text,
-    check_criterion,
-    expected_answer,
-    gated,
-    scaled,
-    sound_check,
-    undecided,
-    yes_no,
-)
+from honestone.interop import criteria as meant
 from honestone.interop.pydantic_evals.classes import EvaluatorClasses
 from honestone.interop.reader import Formats, Reader
 
@@ -64,8 +53,8 @@ class _Evaluator:
         return name if isinstance(name, str) and name.strip() else slug(self.name)
 
     def holds(self, kind: str, value: Any, path: Steps) -> Criterion | None:
-        check = sound_check(self.reading, path, kind, value)
-        return None if check is None else check_criterion(check, floor=ONE)
+        check = meant.sound_check(self.reading, path, kind, value)
+        return None if check is None else meant.check_criterion(check, floor=ONE)
 
     def lose(self, why: str, hint: str | None = None) -> None:
         self.reading.loss(f"`{self.name}` {why}", self.path, hint)
@@ -105,7 +94,7 @@ def _contains(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | 
         }
         return e.holds("json-schema", schema, path)
     if isinstance(value, str) or (as_strings and isinstance(value, int | float) and not isinstance(value, bool)):
-        return e.holds("icontains" if in_any_case else "contains", as_text(value), path)
+        return e.holds("icontains" if in_any_case else "contains", meant.as_text(value), path)
     e.lose("looks for a value that is not text", "a text or a mapping is read")
     return None
 
@@ -158,8 +147,8 @@ def _llm_judge(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion |
     )
     id = named or slug(rubric)
     if assertion is False:
-        return scaled(id, rubric, FROM_0_TO_1)
-    return yes_no(id, rubric, floor=MAJORITY)
+        return meant.scaled(id, rubric, meant.FROM_0_TO_1)
+    return meant.yes_no(id, rubric, floor=meant.MAJORITY)
 
 
 def _g_eval(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | None:
@@ -181,7 +170,7 @@ def _g_eval(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | No
         return None
     listed = [step for step in steps if isinstance(step, str)] if isinstance(steps, list) else []
     words = "\n".join([criteria.strip(), *(f"{n}. {step}" for n, step in enumerate(listed, 1))])
-    return scaled(id, words, {Fraction(bounds[0]): "not met at all", Fraction(bounds[1]): "met in full"})
+    return meant.scaled(id, words, {Fraction(bounds[0]): "not met at all", Fraction(bounds[1]): "met in full"})
 
 
 def _max_tool_calls(e: _Evaluator, expected: tuple[Any, Steps] | None) -> Criterion | None:
@@ -267,8 +256,8 @@ def _of_class(e: _Evaluator, file: Path, context: Mapping[str, object]) -> list[
     e.reading.runs(f"the evaluator `{e.name}`", e.path, file)
     script = Script(language="python", file=file.name, evaluator=e.name, arguments=arguments)
     written, given = json.loads(json.dumps([script.to_plain(), context], default=str))
-    check = sound_check(e.reading, e.path, "script", written, context=given)
-    return [] if check is None else [check_criterion(check, id=slug(e.name))]
+    check = meant.sound_check(e.reading, e.path, "script", written, context=given)
+    return [] if check is None else [meant.check_criterion(check, id=slug(e.name))]
 
 
 def _criteria(
@@ -325,15 +314,15 @@ def _case(top: FileEntry, at: FileEntry, number: int, classes: EvaluatorClasses 
     threshold = None
     if not criteria and not has_evaluators and expected is not None:
         at.note(NOTES["answers"])
-        criteria, shows, threshold = [expected_answer([as_text(expected)])], True, MAJORITY
+        criteria, shows, threshold = [meant.expected_answer([meant.as_text(expected)])], True, meant.MAJORITY
     elif not any(criterion.floor for criterion in criteria):
         threshold = DEFAULT_THRESHOLD
-    rubric = gated(at.reading, at.path, criteria, threshold)
+    rubric = meant.gated(at.reading, at.path, criteria, threshold)
     return Case(
         id=name,
-        rubric=rubric or undecided(),
-        messages=(Message("user", as_text(inputs)),),
-        reference=as_text(expected) if shows and expected is not None else None,
+        rubric=rubric or meant.undecided(),
+        messages=(Message("user", meant.as_text(inputs)),),
+        reference=meant.as_text(expected) if shows and expected is not None else None,
         skip=None if rubric else "has no evaluator that can be read and no expected output",
         metadata=metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata},
     )

@@ -160,9 +160,7 @@ def _configuration(reading: FileReading, path: Path) -> list[Criterion]:
     task = _down(reading.marked.value, JUDGES[:-1])
     if not isinstance(task, dict) or not isinstance(task.get("judges"), list):
         reading.problem(
-            "this verifiers configuration names no rubric: its tasks and rewards are Python packages",
-            _deepest(reading),
-            NO_RUBRIC,
+            "this verifiers configuration names no rubric: its tasks and rewards are Python packages", JUDGES, NO_RUBRIC
         )
         return []
     reading.note(NOTES["run-settings"])
@@ -178,16 +176,6 @@ def _configuration(reading: FileReading, path: Path) -> list[Criterion]:
     if len(judges) > 1:
         reading.note("several rubric judges: their weighted mean, where verifiers adds up weight times score")
     return list(judges[0].children) if len(judges) == 1 else judges
-
-
-def _deepest(reading: FileReading) -> Steps:
-    """The last part of `env.taskset.task` that is there."""
-    path: Steps = ()
-    for step in JUDGES:
-        if not reading.marked.has((*path, step)):
-            break
-        path = (*path, step)
-    return path
 
 
 def _down(value: Any, steps: Sequence[str]) -> Any:

@@ -14,17 +14,7 @@ from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message,
 from honestone.formats.document import Document
 from honestone.formats.reader import Cases, FileEntry, FileReading, Keys, Steps, did_you_mean, shown
 from honestone.formats.source import ForeignRubric, SuiteSource
-from honestone.interop.criteria import (
-    MAJORITY,
-    check_item,
-    checklist,
-    gated,
-    scaled,
-    sound_check,
-    sound_rubric,
-    undecided,
-    yes_no,
-)
+from honestone.interop import criteria as meant
 from honestone.interop.reader import Formats, Reader
 from honestone.interop.sibling_files import SiblingFiles
 from honestone.interop.waza.code import assertion_script
@@ -63,7 +53,7 @@ class _Grader:
         return (*self.config.path, key)
 
     def criterion(self, items: Sequence[Item]) -> Criterion | None:
-        return checklist(self.name, items, weight=self.weight, floor=ONE) if items else None
+        return meant.checklist(self.name, items, weight=self.weight, floor=ONE) if items else None
 
     def lose(self, why: str, hint: str | None = None) -> None:
         self.at.loss(f"the grader `{self.name}` (`{self.type}`) {why}", hint=hint)
@@ -75,8 +65,8 @@ def _item(
     """A check as the item of a checklist; none where it cannot be, which was said."""
     if kind == "regex":
         reading.note(FORMATS.notes["patterns"])
-    check = sound_check(reading, path, kind, value, negated=negated, **options)
-    return [] if check is None else [check_item(check)]
+    check = meant.sound_check(reading, path, kind, value, negated=negated, **options)
+    return [] if check is None else [meant.check_item(check)]
 
 
 def _listed(at: FileEntry, *rows: tuple[str, str, bool]) -> list[Item]:
@@ -217,7 +207,7 @@ def _prompt(g: _Grader) -> Criterion | None:
     elif text is None:
         g.config.problem("a `prompt` grader needs `prompt` or `rubric`")
     else:
-        return yes_no(g.name, text, weight=g.weight, floor=MAJORITY)
+        return meant.yes_no(g.name, text, weight=g.weight, floor=meant.MAJORITY)
     return None
 
 
@@ -234,7 +224,7 @@ def _rubric_file(g: _Grader, name: str) -> Criterion | None:
         if not body.strip():
             reading.problem(f"`{name}` holds no text", path)
             return None
-        return yes_no(g.name, body.strip(), weight=g.weight, floor=MAJORITY)
+        return meant.yes_no(g.name, body.strip(), weight=g.weight, floor=meant.MAJORITY)
     marked = g.siblings.marked(reading, found, path)
     if marked is None:
         return None
@@ -245,9 +235,9 @@ def _rubric_file(g: _Grader, name: str) -> Criterion | None:
         return None
     (item,) = criterion.items
     if item.anchors is None:
-        return yes_no(g.name, item.requirement, weight=g.weight, floor=MAJORITY)
+        return meant.yes_no(g.name, item.requirement, weight=g.weight, floor=meant.MAJORITY)
     reading.note(f"waza: the rubric `{name}` is a scale without a pass mark, so its grader only counts in the mean")
-    return scaled(g.name, item.requirement, dict(item.anchors.levels), weight=g.weight)
+    return meant.scaled(g.name, item.requirement, dict(item.anchors.levels), weight=g.weight)
 
 
 def _constraint(g: _Grader) -> Criterion | None:
@@ -357,11 +347,11 @@ def _task(at: FileEntry, shared: _Shared, folder: Path) -> Case | None:
     criteria = [*shared.graders, *_graders(at, shared.siblings, folder), *_expected(at)]
     if id is None:
         return None
-    rubric = gated(at.reading, at.path, criteria)
+    rubric = meant.gated(at.reading, at.path, criteria)
     skip = None if rubric else "has no grader that can be read"
     return Case(
         id=id,
-        rubric=rubric or undecided(),
+        rubric=rubric or meant.undecided(),
         messages=tuple(messages),
         tags=tuple(at.texts("tags") or ()),
         skip="is not enabled" if at.flag("enabled") is False else skip,
@@ -455,7 +445,7 @@ def _expected(at: FileEntry) -> list[Criterion]:
     rules = expected.mapping("behavior", TABLES["behavior"])
     if rules is not None:
         lists["behavior"] = _limits(rules, ("max_tokens", "tokens"), ("max_response_time_ms", "latency"))
-    return [checklist(id, items, floor=ONE) for id, items in lists.items() if items]
+    return [meant.checklist(id, items, floor=ONE) for id, items in lists.items() if items]
 
 
 def _read_task(document: Document) -> SuiteSource:
@@ -545,8 +535,8 @@ def _rubric(at: FileEntry) -> Criterion | None:
         at.problem("`rating_levels` needs two levels at least", "rating_levels")
         return None
     if set(levels) == {ZERO, ONE}:
-        return yes_no(slug(name), f"{words.strip()}\n\nMet: {levels[ONE]}\nNot met: {levels[ZERO]}")
-    return scaled(slug(name), words.strip(), levels)
+        return meant.yes_no(slug(name), f"{words.strip()}\n\nMet: {levels[ONE]}\nNot met: {levels[ZERO]}")
+    return meant.scaled(slug(name), words.strip(), levels)
 
 
 def _levels(at: FileEntry) -> dict[Fraction, str] | None:
@@ -615,7 +605,7 @@ def _read_rubric(document: Document) -> ForeignRubric:
     reading.note(*FORMATS.defaults("waza-rubric"))
     name = document.value.get("name")
     title = name if isinstance(name, str) else ""
-    rubric = None if criterion is None else sound_rubric(reading, (), [criterion], title=title, floor=ZERO)
+    rubric = None if criterion is None else meant.sound_rubric(reading, (), [criterion], title=title, floor=ZERO)
     reading.finish()
     assert rubric is not None
     return reading.rubric_source(rubric, "waza-rubric")
