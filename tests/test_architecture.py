@@ -299,7 +299,7 @@ interop.reader interop.recognise ports system system.drawing system.new_file
 """
 SHOWN = """
 adapters adapters.registry adapters.stores adapters.stores.place adapters.stores.stored adapters.stores.sqlite adapters.stores.unfinished app app.history
-app.known_noise app.records app.workspace cli cli.main cli.options cli.runs cli.suites cli.suites.options cli.terminal
+app.known_noise app.records app.workspace cli cli.main cli.options cli.show cli.suites cli.suites.options cli.terminal
 core core.artifact core.ballot core.checks core.contract core.errors core.events core.field_accuracy core.images
 core.json_value core.judge_spends core.labels core.loop core.loop.named core.loop.proposal core.needs core.numbers core.packing core.reading
 core.reading.evidence core.request core.rubric core.scorecard core.spend core.statistics core.statistics.noise core.store_address core.suite
@@ -307,6 +307,16 @@ core.suite.case core.suite.trace core.suite.trace_checks core.tables engine engi
 formats.nodes formats.project formats.settings formats.toml_nodes ports report report.documents report.documents.noise
 report.documents.scorecard report.errors report.formats report.scorecard report.text system system.drawing system.files
 system.judging_files system.packages system.private
+"""
+# Neither events nor what reads them: a suite's run says itself what it came to.
+LISTED = """
+adapters adapters.registry adapters.stores adapters.stores.place adapters.stores.sqlite adapters.stores.stored
+adapters.stores.unfinished app app.run_list app.suites app.suites.kinds app.workspace cli cli.main cli.options cli.runs
+cli.terminal core core.artifact core.ballot core.checks core.errors core.field_accuracy core.images core.json_value core.loop
+core.loop.named core.loop.proposal core.loop.result core.needs core.numbers core.packing core.request core.rubric
+core.scorecard core.spend core.store_address core.suite core.suite.trace_checks core.tables formats formats.added_checks
+formats.marked formats.nodes formats.project formats.settings formats.toml_nodes ports system system.drawing system.files
+system.packages system.private
 """
 
 
@@ -316,6 +326,7 @@ system.judging_files system.packages system.private
         (("--help",), "cli cli.main core core.errors", ()),
         (("rubric", "check", "rubric.yaml"), CHECKED, ("ruamel", "msgspec", "sqlite3")),
         (("show", "last"), SHOWN, ("msgspec", "sqlite3")),
+        (("runs",), LISTED, ("msgspec", "sqlite3")),
     ],
 )
 def test_a_command_loads_what_it_uses(
@@ -327,6 +338,10 @@ def test_a_command_loads_what_it_uses(
     if words[0] == "show":
         (tmp_path / "text.md").write_text("hello")
         loaded_by("eval", "text.md", "--rubric", "rubric.yaml", "--judge", "mock", folder=tmp_path)
+    elif words[0] == "runs":
+        case = '{"id": "a", "input": "x", "checks": [{"contains": "x"}]}'
+        (tmp_path / "suite.yaml").write_text(f"suite: 1\ntarget: mock\ncases: [{case}]\n")
+        loaded_by("eval", "suite.yaml", folder=tmp_path)
     loaded = loaded_by(*words, folder=tmp_path)
     ours = {name.removeprefix("honestone.") for name in loaded if name.startswith("honestone.")}
     lint = {name for name in ours if name.startswith("core.authoring.lint.")}  # all of its rules are asked

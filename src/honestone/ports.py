@@ -566,6 +566,10 @@ class Store(Protocol):
         """
         ...
 
+    def last_event(self, run: str) -> bytes:
+        """The newest event of a run as it is kept, JSON; empty where there is none."""
+        ...
+
     def event_count(self, run: str) -> int:
         """How many events a run has."""
         ...

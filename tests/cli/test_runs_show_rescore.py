@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import xml.etree.ElementTree as ET
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -380,3 +382,18 @@ def test_what_a_run_says_is_shown_harmlessly_in_the_list(ready: Desk) -> None:
     ready.run("eval", "suite.yaml", "--target", f"cmd:{PYTHON} -c pass")
     (row,) = ready.run("runs").out.splitlines()
     assert "\x1b" not in row and "a\\x1b[31mb c" in row
+
+
+def test_a_suites_run_says_itself_what_it_came_to(desk: Desk) -> None:
+    """The list needs its last event only. That says what reading all of its events would; older runs have none, and are read."""
+    cases = [{"id": one, "input": one, "checks": [{"contains": "a"}]} for one in ("anna", "bob")]
+    desk.file("suite.json", json.dumps({"suite": 1, "target": "mock", "cases": cases}))
+    desk.run("eval", "suite.json")
+    kept = desk.run("runs", "--json").json
+    [store] = desk.folder.rglob("*.db")
+    with closing(sqlite3.connect(store)) as db, db:
+        seq, data = db.execute("select seq, data from events order by seq desc limit 1").fetchone()
+        last = json.loads(data)
+        assert last.pop("figures")["pass_rate"] == kept[0]["pass_rate"] is not None
+        db.execute("update events set data = ? where seq = ?", (json.dumps(last).encode(), seq))
+    assert desk.run("runs", "--json").json == kept

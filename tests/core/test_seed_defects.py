@@ -15,8 +15,8 @@ from honestone.core.errors import RubricError
 from honestone.core.events import BallotCast, EditProposed
 from honestone.core.loop.named import policy_named
 from honestone.core.loop.proposal import ProposalOutcome, classify
+from honestone.core.loop.result import exit_code as loop_exit_code
 from honestone.core.loop.state import LoopLimits, LoopState, Result, RollBack, decide
-from honestone.core.loop.state import exit_code as loop_exit_code
 from honestone.core.reading.answers import read_program
 from honestone.core.reading.reply import ReplySchema, read_reply
 from honestone.core.rubric import Item, Rubric

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from honestone.app.suites.columns import SUITES, TABLE
+from honestone.app.suites.kinds import SUITES, TABLE
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.core.events import RunFinished, TableStarted

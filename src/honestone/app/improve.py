@@ -35,7 +35,8 @@ from honestone.core.json_value import JsonObject
 from honestone.core.loop import suite_loop
 from honestone.core.loop.named import BY_BELIEF, POLICIES, policy_named
 from honestone.core.loop.policies import fixes_for
-from honestone.core.loop.state import LoopLimits, LoopState, Result, Round, exit_code
+from honestone.core.loop.result import exit_code
+from honestone.core.loop.state import LoopLimits, LoopState, Result, Round
 from honestone.core.loop.suite_loop import STEERING, TEST, TRAIN, VAL, KeepWhatHelps, Splits, SuiteLoopState
 from honestone.core.numbers import ONE, exact
 from honestone.core.rubric import Rubric

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from honestone.app.history import judged_documents, scorer_of, state_of, still_valid, text_of
 from honestone.app.rubric_plan import load_rubric, with_bars
-from honestone.app.suites.columns import SUITES
+from honestone.app.suites.kinds import SUITES
 from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.contract import digest_json

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
-from honestone.app.history import judged_documents, state_of
-from honestone.app.suites.columns import COLUMN, table_spend
-from honestone.app.workspace import Workspace
-from honestone.core import events
+import msgspec
+
+from honestone.app.suites.kinds import COLUMN
 from honestone.core.ballot import CHECK
 from honestone.core.errors import StoreError
-from honestone.core.loop.state import EXIT_CODES, Result
+from honestone.core.loop.result import EXIT_CODES, Result
 from honestone.core.numbers import change_words, duration_words, points, to_points
-from honestone.core.suite.record import read_record
-from honestone.ports import RunInfo, Store
-from honestone.report.documents import JsonDocument
 from honestone.system.drawing import count, line
+
+if TYPE_CHECKING:
+    from honestone.app.workspace import Workspace
+    from honestone.core.suite.record import SuiteRecord
+    from honestone.ports import RunInfo, Store
+    from honestone.report.documents import JsonDocument
 
 UNFINISHED = "unfinished"
 _VERDICTS = {0: "pass", 1: "fail", 3: "inconclusive", 130: "interrupted"}
@@ -39,6 +43,12 @@ class RunFigures:
     judge_calls: int = 0
     duration_ms: int | None = None
     judges: tuple[str, ...] = ()
+
+
+class _Ended(msgspec.Struct):
+    """Of the last event of a run: what it came to, where whoever ended it knew that."""
+
+    figures: RunFigures | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,54 +152,36 @@ def _change(before: RunFigures, now: RunFigures) -> float | None:
 
 
 def figures_of_run(store: Store, run: str) -> RunFigures:
-    """From the run's events; of a run that cannot be read nothing is known."""
+    """Those that were kept when it ended, else from its events; of a run that cannot be read nothing is known."""
     try:
-        log = store.events(run)
-        return _figures_of(store, run, log) if log else RunFigures()
+        return _kept_figures(store.last_event(run)) or _read_figures(store, run)
     except StoreError:
         return RunFigures()
 
 
-def _figures_of(store: Store, run: str, log: Sequence[events.Event]) -> RunFigures:
-    first, spend = log[0], events.total_spend(log)
-    side, title, score, rate = None, None, None, None
-    match first:
-        case events.SuiteStarted():
-            rates = read_record(log, run=run).tally.rates
-            side, title = first.side or None, first.suite.title or first.suite.path
-            score = None if rates.mean_score is None else to_points(rates.mean_score)
-            rate = None if rates.pass_rate is None else float(rates.pass_rate)
-        case events.LoopStarted():
-            state = state_of(log)
-            best = state.card(state.best).score
-            title, score = first.rubric.title, None if best is None else to_points(best)
-        case events.EvaluationStarted():
-            title = first.rubric.title
-            if sum(isinstance(event, events.ArtifactJudged) for event in log) == 1:
-                score = next(judged_documents(store, run)).score
-        case events.TableStarted():
-            title, spend = first.suite.title or first.suite.path, table_spend(store, first)
-        case events.StagesStarted():
-            title = first.suite.title or first.suite.path
-    seconds = max((event.seconds or 0.0 for event in log), default=0.0)
+def _kept_figures(last: bytes) -> RunFigures | None:
+    with suppress(msgspec.DecodeError):
+        return msgspec.json.decode(last, type=_Ended).figures
+    return None
+
+
+def _read_figures(store: Store, run: str) -> RunFigures:
+    from honestone.app.run_figures import read_figures
+
+    return read_figures(store, run)
+
+
+def figures_of_suite(record: SuiteRecord, *, seconds: float) -> RunFigures:
+    """What a suite's run came to that has ended, or got so far."""
+    started, rates, spend = record.started, record.tally.rates, record.spend
     return RunFigures(
-        side=side,
-        title=title or None,
-        score=score,
-        pass_rate=rate,
+        side=started.side or None,
+        title=started.suite.title or started.suite.path or None,
+        score=None if rates.mean_score is None else to_points(rates.mean_score),
+        pass_rate=None if rates.pass_rate is None else float(rates.pass_rate),
         usd=spend.usd,
         target_calls=spend.target_calls,
         judge_calls=spend.judge_calls,
         duration_ms=round(seconds * 1000) if seconds else None,
-        judges=_judges(first, log),
+        judges=tuple(dict.fromkeys(judge for judge in started.panel if judge != CHECK)),
     )
-
-
-def _judges(first: events.Event, log: Sequence[events.Event]) -> tuple[str, ...]:
-    """Who was to judge; over the splits of a suite, who judged there."""
-    if isinstance(first, events.SuiteImprovementStarted):
-        found = [str(one.get("id")) for event in log if isinstance(event, events.BallotCast) for one in event.judges]
-    else:
-        held = first.holdouts if isinstance(first, events.LoopStarted) else ()
-        found = [*(first.panel if isinstance(first, events.Started) else ()), *held]
-    return tuple(dict.fromkeys(judge for judge in found if judge != CHECK))

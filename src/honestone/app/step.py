@@ -30,7 +30,8 @@ from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.events import Event
 from honestone.core.loop.named import policy_named
-from honestone.core.loop.state import LoopState, Propose, Result, decide, exit_code
+from honestone.core.loop.result import exit_code
+from honestone.core.loop.state import LoopState, Propose, Result, decide
 from honestone.engine.panel import Seat, split
 from honestone.ports import Observer, Store
 from honestone.report.documents import JsonDocument, plain

@@ -13,7 +13,7 @@ from honestone.app.evaluate import EvaluateRequest, evaluate
 from honestone.cli import options as shared
 from honestone.cli.browser import asks_people
 from honestone.cli.helping import Grouped
-from honestone.cli.runs import refuse_other_formats
+from honestone.cli.show import refuse_other_formats
 from honestone.cli.suites.options import take_suite_request
 from honestone.cli.terminal import MANY, Printer, Progress, exit_code_of, here
 from honestone.core.errors import UsageError

@@ -656,13 +656,15 @@ class ColumnPicked(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFinished(Event):
-    """The last event. `result` is a verdict, or how a loop ended; `changed` are files that judge, where they changed."""
+    """The last event. `result` is a verdict, or how a loop ended; `changed` are files that judge, where they changed. `figures`
+    are what a list of runs shows of it."""
 
     type = "finished"
 
     result: str
     reason: str = ""
     changed: tuple[str, ...] = ()
+    figures: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

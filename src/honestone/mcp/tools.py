@@ -21,7 +21,7 @@ from honestone.app.run_list import list_runs
 from honestone.app.stages.files import StageFiles
 from honestone.app.stages.run import recorded_pipeline
 from honestone.app.step import StepResult, StepsForm, Submission, resume_steps, start_steps
-from honestone.app.suites.columns import SUITES, TABLE
+from honestone.app.suites.kinds import SUITES, TABLE
 from honestone.app.workspace import Workspace
 from honestone.core.errors import FileError, Interrupted, UsageError
 from honestone.core.loop.state import Result

@@ -14,8 +14,6 @@ from honestone.adapters.stores import stored
 from honestone.adapters.stores.postgres_connection import PostgresConnection
 from honestone.adapters.stores.undelivered import Undelivered
 from honestone.core.errors import NoStoreError, StoreError
-from honestone.core.events import Event, RecordedCase
-from honestone.core.spend import GrantRequest, RunGrants
 from honestone.core.store_address import PATIENCE, StoreAddress
 from honestone.ports import KeptReply, Recordable, RunInfo, RunOrigin, StoreRow, StoreState, StoreTable
 
@@ -25,7 +23,9 @@ if TYPE_CHECKING:
 
     from honestone.adapters.stores.postgres_live import LiveRows
     from honestone.adapters.stores.thread_journal import ThreadJournal
+    from honestone.core.events import Event, RecordedCase
     from honestone.core.live import KeptLive, LiveRun
+    from honestone.core.spend import GrantRequest, RunGrants
 
 FORMAT: Final = 2
 _REPLY: Final = "reply "
@@ -372,6 +372,10 @@ class PostgresStore:
                     yield self._read(run, number, data)
 
         return read
+
+    def last_event(self, run: str) -> bytes:
+        rows = self._rows(b"select data from honestone.events where run = %s order by seq desc limit 1", (run,))
+        return rows[0][0] if rows else b""
 
     def event_count(self, run: str) -> int:
         rows = self._rows(b"select coalesce(max(seq), 0) from honestone.events where run = %s", (run,))

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any, Final
 from honestone.adapters.stores import stored
 from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import NoStoreError, StoreError
-from honestone.core.events import Event, RecordedCase
-from honestone.core.spend import GrantRequest, RunGrants
+from honestone.core.spend import RunGrants
 from honestone.ports import KeptReply, Recordable, RunInfo, RunOrigin, StoreRow, StoreState, StoreTable
 from honestone.system.files import write_atomically
 
 if TYPE_CHECKING:
     from honestone.adapters.stores.live import LiveFiles
     from honestone.adapters.stores.loop_journal import LoopJournal
+    from honestone.core.events import Event, RecordedCase
     from honestone.core.live import KeptLive, LiveRun
+    from honestone.core.spend import GrantRequest
     from honestone.system.byte_claims import ByteClaims
 
 _NEW_FOLDER = "it may be damaged: keep it, and set HONESTONE_HOME to a new folder"
@@ -339,6 +340,12 @@ class SqliteStore:
         with self._reading():
             rows = self._db.execute(_CASE, (run, stored.text_of(case))).fetchall()
         return next((one for one in (stored.recorded_case(data) for (data,) in rows) if one.id == case), None)
+
+    def last_event(self, run: str) -> bytes:
+        newest = "select data from events where run = ? order by seq desc limit 1"
+        with self._reading():
+            row = self._db.execute(newest, (run,)).fetchone()
+        return row[0] if row else b""
 
     def event_count(self, run: str) -> int:
         with self._reading():

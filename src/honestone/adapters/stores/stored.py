@@ -1,4 +1,7 @@
-"""What a row of any store holds: ids, times, events and replies as JSON."""
+"""What a row of any store holds: ids, times, events and replies as JSON.
+
+The classes of events are imported where they are needed: who lists runs needs none, and they take long to make.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +14,16 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 import msgspec
 
 from honestone.core.errors import StoreError
-from honestone.core.events import (
-    AttemptJudged,
-    CasePassedBy,
-    Event,
-    OutputProduced,
-    RecordedCase,
-    SuiteStarted,
-    event_from_plain,
-    event_to_plain,
-    run_id,
-)
 from honestone.core.spend import RunGrants
 from honestone.ports import Recordable, RunInfo, RunOrigin, StoreRow, StoreTable
+
+if TYPE_CHECKING:
+    from honestone.core.events import Event, RecordedCase
 
 # The columns of the table `runs`, in the order of `run_info`.
 COLUMNS: Final = "id, kind, subject, identity, contract, started, finished, result, project, person"
@@ -49,6 +44,8 @@ DAMAGED: Final = (
 
 def new_id(last: str) -> str:
     """A ULID: sorts by time, and after `last`, whatever the clock says."""
+    from honestone.core.events import run_id
+
     return run_id(time.time_ns() // 1_000_000, secrets.randbits(80), last=last)
 
 
@@ -84,13 +81,14 @@ def follows_lost(place: int, events: Sequence[NewEvent], lost: Collection[int]) 
     return about is not None and any(events[other].attempt == about for other in lost)
 
 
-_ONCE: Final = (OutputProduced.type, AttemptJudged.type, CasePassedBy.type)
+_OF_ATTEMPTS: Final = ("produced", "attempted")
+_PASSED_BY: Final = "passed-by"
 
 
 def once_of(plain: Mapping[str, Any]) -> bytes | None:
     """What of an event may be on record once in a run: an attempt's output, its judgement, that a case was passed by. A
     judgement that a limit refused may be there several times, and next to one that was not refused."""
-    if plain.get("type") not in _ONCE or plain.get("refused") is not None:
+    if plain.get("type") not in (*_OF_ATTEMPTS, _PASSED_BY) or plain.get("refused") is not None:
         return None
     what = f"{plain['type']} {plain.get('attempt')} {plain.get('case')}"
     return hashlib.sha256(what.encode("utf-8", "surrogatepass")).digest()[:16]
@@ -98,9 +96,9 @@ def once_of(plain: Mapping[str, Any]) -> bytes | None:
 
 def once_of_attempts(case: str, attempts: int) -> list[bytes]:
     """The `once` of all events that `Store.attempts_of` may find."""
-    about: list[Mapping[str, Any]] = [{"type": CasePassedBy.type, "case": case}]
+    about: list[Mapping[str, Any]] = [{"type": _PASSED_BY, "case": case}]
     for number in range(1, attempts + 1):
-        about += [{"type": one.type, "case": case, "attempt": number} for one in (OutputProduced, AttemptJudged)]
+        about += [{"type": type, "case": case, "attempt": number} for type in _OF_ATTEMPTS]
     return [once for plain in about if (once := once_of(plain)) is not None]
 
 
@@ -120,6 +118,8 @@ class NewRun(NamedTuple):
 
     @classmethod
     def of(cls, first: Recordable) -> NewRun:
+        from honestone.core.events import SuiteStarted
+
         if not isinstance(first, SuiteStarted):
             return cls(encode(plain_event(first)))
         return cls(encode(plain_event(replace(first, cases=()))), first.cases)
@@ -131,7 +131,7 @@ class NewRun(NamedTuple):
             yield some
 
 
-class StoredCases(Sequence[RecordedCase]):
+class StoredCases(Sequence["RecordedCase"]):
     """The cases of a run, read from its store each time they are gone through, because they may be many.
 
     `read` gives the rows after a number, in order; `count` says how many there are.
@@ -171,11 +171,15 @@ def _same(one: object, other: object) -> bool:
 
 
 def recorded_case(data: bytes) -> RecordedCase:
+    from honestone.core.events import RecordedCase
+
     return RecordedCase(decode(data))
 
 
 def read_event(data: bytes, number: int, run: str, store: str, cases: Sequence[RecordedCase] = ()) -> Event:
     """`cases` are those of its run, for its first event. Raises StoreError for a row that is damaged; `store` says where."""
+    from honestone.core.events import SuiteStarted, event_from_plain
+
     try:
         event = event_from_plain(decode(data))
     except Exception as error:  # whatever a damaged row does to the code that reads it
@@ -259,4 +263,6 @@ def timestamp() -> str:
 
 
 def plain_event(event: Recordable) -> Mapping[str, Any]:
+    from honestone.core.events import Event, event_to_plain
+
     return event_to_plain(event) if isinstance(event, Event) else event

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import cached_property
 from typing import Final
 
 from honestone.core.events import AttemptJudged, CasePassedBy, OutputProduced, RecordedCase, SuiteStarted
 from honestone.core.suite.attempts import Status
-from honestone.core.suite.record import CaseRecord, SuiteRecord, SuiteTally, tally_of
+from honestone.core.suite.record import CaseRecord, SuiteRecord
 from honestone.ports import Store
 
 # What of a case decides when it is over and what it comes to. Cases that are alike in it share one object.
@@ -83,11 +82,6 @@ class WatchedRecord(SuiteRecord):
                     if isinstance(event, OutputProduced | AttemptJudged | CasePassedBy):
                         one.add(event)
                 yield one
-
-    @cached_property
-    def tally(self) -> SuiteTally:
-        """Of a run that is over."""
-        return tally_of(self.each())
 
 
 def _is_bad(one: CaseRecord) -> bool:

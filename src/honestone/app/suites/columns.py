@@ -6,18 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from honestone.app.suites.kinds import TABLE
 from honestone.app.workspace import Workspace
 from honestone.core.events import SuiteStarted, TableStarted, total_spend
 from honestone.core.spend import Spend
 from honestone.core.suite.record import SuiteRecord, read_record
 from honestone.core.suite.table import TableRecord
 from honestone.ports import RunInfo, Store
-
-TABLE = "table"
-# Kinds of runs in the store. A column is a suite's run; only its table is listed.
-COLUMN = "column"
-# The kinds whose events are those of a suite's run.
-SUITES = ("suite", COLUMN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

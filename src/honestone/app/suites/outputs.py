@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from honestone.app.suites.columns import SUITES, TABLE, SuiteName, last_columns, read_table
+from honestone.app.suites.columns import SuiteName, last_columns, read_table
+from honestone.app.suites.kinds import SUITES, TABLE
 from honestone.core.checks import is_text_check
 from honestone.core.contract import digest_json
 from honestone.core.errors import StoreError, UsageError

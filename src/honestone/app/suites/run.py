@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -20,9 +20,11 @@ from honestone.app.judging_options import BATCH_AT_ONCE, make_panel
 from honestone.app.known_noise import noise_of_cases
 from honestone.app.loop import run_interruptibly
 from honestone.app.results import DocumentResult
+from honestone.app.run_list import figures_of_suite
 from honestone.app.suites.cases import case_work
-from honestone.app.suites.columns import COLUMN, last_starts
+from honestone.app.suites.columns import last_starts
 from honestone.app.suites.compare import compare_summaries
+from honestone.app.suites.kinds import COLUMN
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, skill_cost, suite_cost
 from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
 from honestone.app.workspace import Workspace
@@ -180,7 +182,9 @@ class SideRun:
 def finish_run(store: Store, record: SuiteRecord, meter: Meter) -> SuiteRecord:
     """Closes a run with the verdict of its record."""
     assert record.run is not None
-    finished = RunFinished(result=record.verdict, seconds=round(meter.seconds, 3))
+    seconds = round(meter.seconds, 3)
+    figures = asdict(figures_of_suite(record, seconds=seconds))
+    finished = RunFinished(result=record.verdict, seconds=seconds, figures=figures)
     store.finish_run(record.run, finished.result, finished)
     record.add(finished)
     return record

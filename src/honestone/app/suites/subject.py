@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from honestone.app.git_versions import load_at_ref
-from honestone.app.suites.columns import SUITES, TABLE
+from honestone.app.suites.kinds import SUITES, TABLE
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.checks import visible

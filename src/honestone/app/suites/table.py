@@ -13,7 +13,7 @@ from honestone.app.judging_options import BATCH_AT_ONCE, make_panel
 from honestone.app.loop import run_interruptibly
 from honestone.app.quiet import Quiet
 from honestone.app.results import DocumentResult
-from honestone.app.suites.columns import COLUMN, TABLE
+from honestone.app.suites.kinds import COLUMN, TABLE
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_columns, suite_cost
 from honestone.app.suites.run import SideRun, SuiteResult, judge_again, run_suite, skill_fields, unfinished
 from honestone.app.workspace import Workspace

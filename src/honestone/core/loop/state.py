@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
-from enum import StrEnum
 from fractions import Fraction
 from typing import Protocol, TypeAlias, TypeVar
 
@@ -13,37 +12,10 @@ from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, JudgeState
 from honestone.core.events import Event, LoopStarted, Role, Started
 from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.result import Result as Result
 from honestone.core.numbers import exact
 from honestone.core.rubric import Key, Rubric
 from honestone.core.scorecard import Line, Scorecard, Scorer, Verdict, judge_gate
-
-
-class Result(StrEnum):
-    PASSED = "PASSED"
-    UNCONFIRMED = "UNCONFIRMED"
-    PLATEAU = "PLATEAU"
-    ROUND_LIMIT = "ROUND_LIMIT"
-    BUDGET = "BUDGET"
-    METRIC_DEAD = "METRIC_DEAD"
-    NO_CHANGE = "NO_CHANGE"
-    WORKER_FAILED = "WORKER_FAILED"
-    COULD_NOT_JUDGE = "COULD_NOT_JUDGE"
-    CONTRACT_CHANGED = "CONTRACT_CHANGED"
-    INTERRUPTED = "INTERRUPTED"
-
-
-# The rest are 1.
-EXIT_CODES: dict[Result, int] = {
-    Result.PASSED: 0,
-    Result.UNCONFIRMED: 3,
-    Result.COULD_NOT_JUDGE: 3,
-    Result.CONTRACT_CHANGED: 3,
-    Result.INTERRUPTED: 130,
-}
-
-
-def exit_code(result: Result) -> int:
-    return EXIT_CODES.get(result, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

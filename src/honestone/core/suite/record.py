@@ -212,6 +212,7 @@ class SuiteRecord:
         self.seconds = 0.0
         self.spend = Spend()
         self.judge_spends = JudgeSpends()
+        self._tally: SuiteTally | None = None
 
     def case_record(self, kept: RecordedCase) -> CaseRecord:
         """A case of which nothing is on record."""
@@ -223,6 +224,8 @@ class SuiteRecord:
         self.cases[event.case].add(event)
 
     def add(self, event: Event) -> None:
+        if not isinstance(event, RunFinished | SidesCompared):
+            self._tally = None
         match event:
             case OutputProduced() | AttemptJudged():
                 self.add_to_case(event)
@@ -248,7 +251,10 @@ class SuiteRecord:
 
     @property
     def tally(self) -> SuiteTally:
-        return tally_of(self.each())
+        """It is kept until more is on record."""
+        if self._tally is None:
+            self._tally = tally_of(self.each())
+        return self._tally
 
     @property
     def own_verdict(self) -> Verdict:
