@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from honestone.core.rubric import Check, Key
     from honestone.core.skill.skill_file import Skill
     from honestone.core.suite.case import Case, Message
-    from honestone.core.suite.trace import Trace
+    from honestone.core.suite.trace import ToolCall, Trace
     from honestone.core.telemetry import Activity, CallAnswer, TracedScore
 
 # A person's function, given in place of a judge, target or worker.
@@ -104,13 +104,15 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What a model wrote. `cut` is True when it was stopped by a length limit."""
+    """What a model wrote. `cut` is True when it was stopped by a length limit. `calls` are those of tools that it was given
+    and nobody runs, in JSON in `text` too, in the words of its API."""
 
     text: str
     cut: bool = False
     usage: Usage = field(default_factory=Usage)
     model: str | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
+    calls: tuple[ToolCall, ...] = ()
 
 
 @runtime_checkable

@@ -97,6 +97,9 @@ def suites(draw: st.DrawFn) -> Suite:
         target=draw(
             st.builds(
                 TargetSpec,
+                parameters=st.sampled_from(
+                    [{}, {"temperature": 0.5, "extra": {"tools": [{"name": "a", "on": True}], "x: y": None}}]
+                ),
                 use=st.none() | texts,
                 skill=st.none() | st.booleans(),
                 timeout=st.none() | seconds,

@@ -17,7 +17,8 @@ from honestone.core.errors import HonestoneError, UsageError
 from honestone.core.suite.case import AttemptRule, Case
 from honestone.formats.document import Document
 from honestone.interop.promptfoo.asserts import FORMATS, READ_TYPES, assertion_of_cell
-from honestone.interop.promptfoo.read import READERS, target_of
+from honestone.interop.promptfoo.providers import target_of
+from honestone.interop.promptfoo.read import READERS
 from honestone.interop.promptfoo.templates import MAX_FILLED, fill
 from honestone.interop.recognise import read_any_suite, recognise
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
@@ -49,7 +49,8 @@ TARGET_TIMEOUT = 300.0
 class AdapterContext:
     """What every factory may need. `artifact` is the resolved path of what is improved; `person` gives whoever sits at
     the terminal (a `judges.human.Person`), where there is one. `cases` are those of the suite that a target is for, in
-    `suite_folder`; `target_output` says whether its output is JSON. `hidden` are paths in a folder artifact that a worker
+    `suite_folder`; `target_output` says whether its output is JSON, and
+    `target_parameters` are those of a model API. `hidden` are paths in a folder artifact that a worker
     is not shown; `ask` makes calls to a worker's model with retries around them. Without `commands` nothing is made that
     runs a program or contacts a host which its name or the settings choose. `batches`:
     judges that are models of a provider with a batch API are asked through it."""
@@ -60,6 +61,7 @@ class AdapterContext:
     worker_timeout: float = WORKER_TIMEOUT
     target_timeout: float = TARGET_TIMEOUT
     target_output: str = "text"
+    target_parameters: Mapping[str, Any] = field(default_factory=dict)
     cases: Sequence[Case] = ()
     suite_folder: Path | None = None
     pass_env: tuple[str, ...] = ()
@@ -335,7 +337,15 @@ def make_target(spec: str | ports.Function, context: AdapterContext) -> ports.Ta
         from honestone.adapters.targets.function import FunctionTarget
 
         return FunctionTarget(spec, timeout=context.target_timeout)
-    return _make("target", TARGETS, spec, context, context.settings.targets, TARGETS[-1].make)
+    made = _make("target", TARGETS, spec, context, context.settings.targets, TARGETS[-1].make)
+    if context.target_parameters:
+        from honestone.adapters.targets.model import ModelTarget
+
+        if not isinstance(made, ModelTarget):
+            raise SettingsError(
+                f"the target `{spec}` is not a model API: it has no `parameters`", hint="leave them out"
+            )
+    return made
 
 
 def always_there(entries: Sequence[RegistryEntry[Made]]) -> tuple[str, ...]:
@@ -414,7 +424,8 @@ def _model_target(spec: str, entry: Mapping[str, Any] | None, context: AdapterCo
 
     # The limit is the case's or the target's own, and holds for all tries together: the model brings none.
     unlimited = None if entry is None else {k: value for k, value in known.items() if k != "timeout"}
-    return ModelTarget(_model(spec, unlimited, context, _A_DAY), timeout=seconds)
+    model = _model(spec, unlimited, context, _A_DAY, parameters=context.target_parameters)
+    return ModelTarget(model, timeout=seconds)
 
 
 _A_DAY = 86_400.0
@@ -467,6 +478,7 @@ def _model(
     timeout: float,
     *,
     batches: BatchOptions | None = None,
+    parameters: Mapping[str, Any] | None = None,
 ) -> ports.Model:
     """The model behind a settings name, an agent CLI or PROVIDER:MODEL. Raises CallFailed when it is not installed."""
     provider, model, known = _named_model(spec, entry, context)
@@ -482,7 +494,8 @@ def _model(
             f"`{spec}` names no model", hint=f'add model = "..." to [judges.{spec}], or say {provider}:MODEL'
         )
     server = {name: known.get(name) for name in ("base_url", "api_key_env", "concurrency")}
-    made = make_model(provider, model, parameters=_parameters(spec, known), timeout=seconds, **server)
+    given = {**_parameters(spec, known), **(parameters or {})}
+    made = make_model(provider, model, api=given.pop("api", None), parameters=given, timeout=seconds, **server)
     from honestone.adapters.models.batches import ask_in_batches
     from honestone.adapters.models.prices import PricedModel
 

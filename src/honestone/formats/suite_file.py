@@ -801,7 +801,7 @@ class _SuiteReading(RubricReading):
 
     def data(self, value: Any, path: FilePath, owner: str) -> dict[str, object]:
         if not isinstance(value, dict):
-            raise self.must_be("data", value, path, owner, "metadata: {source: ticket 12}")
+            raise self.must_be("data", value, path, owner, f"{path[-1]}: {{source: ticket 12}}")
         return {str(key): entry for key, entry in value.items()}
 
     def vars(self, value: Any, path: FilePath, owner: str) -> None:

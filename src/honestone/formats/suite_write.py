@@ -293,6 +293,8 @@ def _target(target: TargetSpec) -> list[str]:
         lines.append(f"output: {target.output}")
     if target.repeatable:
         lines.append("repeatable: true")
+    if target.parameters:
+        lines.append(f"parameters: {flow(as_json(target.parameters))}")
     return lines
 
 

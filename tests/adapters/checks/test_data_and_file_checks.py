@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import importlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,40 @@ def test_a_schema_written_in_the_rubric():
     assert unmet.met is False and "$.name" in str(unmet.note)
     assert find({"not-json-schema": SCHEMA}, bad).met is True
     assert "not JSON" in str(find({"json-schema": SCHEMA}, none).note)
+
+
+CITY = {"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}}
+ROME = json.dumps({"city": "Rome"})
+
+
+@pytest.mark.parametrize(
+    ("said", "met"),
+    [
+        ([{"id": "1", "type": "function", "function": {"name": "weather", "arguments": ROME}}], True),
+        (
+            {"role": "assistant", "content": "so", "tool_calls": [{"function": {"name": "now", "arguments": "{}"}}]},
+            True,
+        ),
+        ({"name": "weather", "arguments": ROME}, True),
+        ([{"text": "so"}, {"functionCall": {"name": "weather", "args": {"city": "Rome"}}}], True),
+        ({"toolCall": {"functionCalls": [{"name": "now"}, {"name": "weather", "args": {"city": "Rome"}}]}}, True),
+        ({"type": "tool_use", "id": "1", "name": "weather", "input": {"city": "Rome"}}, True),
+        ([{"function": {"name": "weather", "arguments": json.dumps({"city": 3})}}], False),
+        ([{"function": {"name": "weather", "arguments": json.dumps({"town": "Rome"})}}], False),
+        ([{"functionCall": {"name": "now"}}, {"functionCall": {"name": "other", "args": {}}}], False),
+        ({"name": "weather", "arguments": "city=Rome"}, False),
+        ({"name": "weather", "arguments": "[]"}, False),
+        ([], False),
+        ("It is sunny in Rome.", False),
+    ],
+)
+def test_calls_of_functions_fit_what_there_is(said, met):
+    """In the words of each API: a function that is there, with arguments that fit, for each call of one at least."""
+    pytest.importorskip("jsonschema")
+    functions = {"weather": CITY, "now": {}}
+    version = Version.of_text(said if isinstance(said, str) else json.dumps(said))
+    assert find({"function-calls": functions}, version).met is met
+    assert find({"not-function-calls": functions}, version).met is not met
 
 
 def test_a_schema_beside_the_rubric(tmp_path):

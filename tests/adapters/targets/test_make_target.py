@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from honestone.adapters.registry import AdapterContext, make_target
-from honestone.core.errors import UsageError
+from honestone.core.errors import SettingsError, UsageError
 from honestone.formats.settings import Settings
 
 
@@ -44,6 +44,19 @@ def test_every_name_is_a_target(tmp_path: Path, spec: str, kind: str) -> None:
     assert type(target).__name__ == kind
     assert target is not None
     assert target.identity
+
+
+def test_parameters_of_a_suite_are_those_of_a_model_api(tmp_path: Path) -> None:
+    """They come after those of the settings, and are part of what the target is. Nothing else takes them."""
+    settings = Settings(targets={"local": {"provider": "ollama", "model": "m", "parameters": {"top_p": 1, "seed": 1}}})
+    given = {"seed": 2, "extra": {"stop": ["a"]}}
+    made = make_target("local", AdapterContext(cwd=tmp_path, settings=settings, target_parameters=given))
+    assert made is not None
+    assert made.identity["parameters"] == {"top_p": 1, "seed": 2, "extra": {"stop": ["a"]}}
+    with pytest.raises(SettingsError, match="is not a model API: it has no `parameters`"):
+        make_target("cmd:cat", context(tmp_path, target_parameters=given))
+    with pytest.raises(SettingsError, match="may not set `model`"):
+        make_target("ollama:m", context(tmp_path, target_parameters={"extra": {"model": "another"}}))
 
 
 def test_the_identity_is_no_target(tmp_path: Path) -> None:

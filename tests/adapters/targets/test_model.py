@@ -15,6 +15,7 @@ from honestone.adapters.targets.model import ModelTarget, prompt_for, skill_text
 from honestone.core.artifact import Entry, Version
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import Message
+from honestone.core.suite.trace import ToolCall
 from honestone.ports import CallFailed, Completion, Output, Prompt, Task, Usage
 
 
@@ -62,6 +63,12 @@ def test_the_input_is_the_prompt_and_its_cost_is_known() -> None:
     assert (output.text, output.usage.usd) == ("fine", 0.1)
     assert output.trace is not None
     assert (output.trace.tool_calls, output.trace.skill_loaded) == ((), False)
+
+
+def test_calls_of_tools_are_in_the_trace() -> None:
+    """A model that was given tools calls them; no one runs them, so its text is the calls."""
+    output = run(Model(Completion(text="[]", calls=(ToolCall(name="a", arguments={"b": 1}),))))
+    assert output.trace is not None and output.trace.tool_calls == (ToolCall(name="a", arguments={"b": 1}),)
 
 
 def test_a_system_message_is_the_system_prompt() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -33,7 +33,7 @@ def judging_files(check: Check, setting: Setting) -> list[Path]:
 
 
 def preflight(check: Check, setting: Setting, version: Version | None) -> None:
-    if check.kind == "contains-json" and isinstance(check.value, Mapping):
+    if check.kind in ("contains-json", "function-calls") and isinstance(check.value, Mapping):
         _validator(check, setting, version)
     if check.kind == "json-schema" and _schema_can_be_found(check, setting, version):
         _validator(check, setting, version)
@@ -60,7 +60,7 @@ async def find(check: Check, subject: Subject) -> Finding:
         return finding(check, over_texts(check, subject, lambda text: _contains(text, problem_of)))
 
     def told(text: str) -> Told:
-        problem, can_tell = problem_of(text)
+        problem, can_tell = problem_of(_calls_in(text) if check.kind == "function-calls" else text)
         if not can_tell:
             return None, problem
         if check.negated:
@@ -139,7 +139,36 @@ def _bounded(compute: Callable[[], Any]) -> Any:
     return text_checks.in_time(compute, text_checks.PATTERN_SECONDS) if text_checks.can_interrupt() else compute()
 
 
+def _calls_in(text: str) -> str:
+    """The calls of functions in a reply, in the words of any API, as a JSON list of `name` and `arguments`."""
+    try:
+        return json.dumps(list(_calls(json.loads(text))))
+    except (ValueError, RecursionError):
+        return "[]"
+
+
+def _calls(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict) and isinstance(value.get("name"), str):
+        given: Any = next((value[key] for key in ("arguments", "args", "input") if key in value), {})
+        yield {"name": value["name"], "arguments": json.loads(given) if isinstance(given, str) else given}
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _calls(one)
+
+
+def _schema_of_calls(functions: Mapping[str, Any]) -> dict[str, Any]:
+    """One call at least, each of one of these functions, with arguments that fit its schema."""
+    each = [
+        {"if": {"properties": {"name": {"const": name}}}, "then": {"properties": {"arguments": arguments}}}
+        for name, arguments in functions.items()
+    ]
+    known = {"properties": {"name": {"enum": list(functions)}, "arguments": {"type": "object"}}, "allOf": each}
+    return {"type": "array", "minItems": 1, "items": known}
+
+
 def _schema(check: Check, setting: Setting, version: Version | None) -> Any:
+    if check.kind == "function-calls":
+        return _schema_of_calls(_plain(check.value))
     if not isinstance(check.value, str):
         return _plain(check.value)
     path, name = setting.beside(check.value, even_judged=True), None

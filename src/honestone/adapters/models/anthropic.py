@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,10 +50,12 @@ class AnthropicMessages(ApiModel):
         stop = string(value.get("stop_reason"))
         used = table(value.get("usage"))
         cached = count(used.get("cache_read_input_tokens"))
+        blocks = tables(value["content"])
+        called = [block for block in blocks if block.get("type") == "tool_use"]
+        said = "".join(string(block.get("text")) for block in blocks if block.get("type") == "text")
         return Completion(
-            text="".join(
-                string(block.get("text")) for block in tables(value["content"]) if block.get("type") == "text"
-            ),
+            text="\n\n".join([*([said] if said else []), *map(json.dumps, called)]),
+            calls=api_model.calls_of(called, "input"),
             cut=stop in _CUT,
             usage=api_model.usage(
                 # Its `input_tokens` leaves out what was read from or written to the cache.

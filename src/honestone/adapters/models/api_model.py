@@ -6,16 +6,20 @@ our words are last.
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Final, Protocol
 
+from honestone.adapters.loose_json import string, table
 from honestone.adapters.models.options import Options, merged
 from honestone.adapters.transport import EVENTS, Endpoint, HttpRefused, hold, host_of, let_go
 from honestone.core.errors import SettingsError
 from honestone.core.needs import MachineNeeds
+from honestone.core.suite.trace import ToolCall
 from honestone.ports import CallFailed, Completion, Image, Prompt, Usage
 
 SCHEMA: Final = "a JSON schema for the reply"
@@ -153,7 +157,7 @@ class ApiModel(ABC):
             detail["schema"] = "declined"
         # A lone surrogate cannot be written down anywhere.
         text = read.text.encode(errors="replace").decode()
-        return Completion(text=text, cut=read.cut, usage=read.usage, model=read.model or self.model, detail=detail)
+        return replace(read, text=text, model=read.model or self.model, detail=detail)
 
     def max_output(self, prompt: Prompt) -> int | None:
         return prompt.max_output_tokens or self.options.max_output_tokens or self.default_max_output
@@ -187,6 +191,21 @@ def no_reply(what: str, model: str) -> CallFailed:
 
 def ended_early(model: str) -> CallFailed:
     return CallFailed(f"{model}: its stream ended before the answer was whole", retryable=True)
+
+
+def calls_of(written: Iterable[Mapping[str, Any]], arguments: str = "arguments") -> tuple[ToolCall, ...]:
+    """Calls of tools. Arguments that are not an object, or the JSON of one, are none."""
+    return tuple(
+        ToolCall(name=string(one.get("name")), arguments=dict(table(from_json(one.get(arguments))))) for one in written
+    )
+
+
+def from_json(value: Any) -> Any:
+    """What a text is the JSON of; anything else as it is."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return value
 
 
 def without_nones(body: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -54,13 +55,16 @@ class GoogleGenerate(ApiModel):
             raise api_model.no_reply("no candidates", self.model)
         first = candidates[0] if candidates else {}
         parts = tables(table(first.get("content")).get("parts"))
+        called = [table(part["functionCall"]) for part in parts if "functionCall" in part]
+        said = [part for part in parts if not part.get("thought")]
         stop = string(first.get("finishReason")) or blocked
         used = table(value.get("usageMetadata"))
         detail: dict[str, Any] = {} if stop in ("", "STOP") else {"stop": stop}
         if self.options.probability and "logprobsResult" in first:
             detail["probability"] = answers(google_tokens(first["logprobsResult"]))
         return Completion(
-            text="".join(string(part.get("text")) for part in parts if not part.get("thought")),
+            text=json.dumps(said) if called else "".join(string(part.get("text")) for part in said),
+            calls=api_model.calls_of(called, "args"),
             cut=stop == "MAX_TOKENS",
             usage=api_model.usage(
                 count(used.get("promptTokenCount")),

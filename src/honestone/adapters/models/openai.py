@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from honestone.adapters.loose_json import count, string, table, tables
@@ -71,11 +72,13 @@ class OpenAIResponses(ApiModel):
             parts = tables(message.get("content"))
             said.append("".join(string(p.get("text")) or string(p.get("refusal")) for p in parts))
             tokens += [t for p in parts for t in openai_tokens(p.get("logprobs"))]
+        called = [item for item in tables(value["output"]) if item.get("type") == "function_call"]
         reason = string(table(value.get("incomplete_details")).get("reason")) if status == "incomplete" else ""
         refused = any(p.get("type") == "refusal" for m in final for p in tables(m.get("content")))
         used = table(value.get("usage"))
         return Completion(
-            text="\n".join(said),
+            text="\n".join([*said, *map(json.dumps, called)]),
+            calls=api_model.calls_of(called),
             cut=status == "incomplete" and reason != "content_filter",
             usage=api_model.usage(
                 count(used.get("input_tokens")),
@@ -142,13 +145,15 @@ class OpenAIChat(ApiModel):
         choice, message = choices[0], table(choices[0]["message"])
         content, refusal = message.get("content"), string(message.get("refusal"))
         parts = "".join(string(p.get("text")) or string(p.get("refusal")) for p in tables(content))
+        called, legacy = tables(message.get("tool_calls")), table(message.get("function_call"))
         stop = string(choice.get("finish_reason"))
         used = table(value.get("usage"))
         tokens = None
         if self.options.probability:
             tokens = openai_tokens(table(choice.get("logprobs")).get("content"))
         return Completion(
-            text=string(content) or parts or refusal,
+            text=json.dumps(legacy) if legacy else _with_calls(string(content) or parts or refusal, called),
+            calls=api_model.calls_of([table(call.get("function")) for call in called] or ([legacy] if legacy else [])),
             cut=stop == "length",
             usage=api_model.usage(
                 count(used.get("prompt_tokens")),
@@ -158,6 +163,13 @@ class OpenAIChat(ApiModel):
             model=string(value.get("model")) or None,
             detail=_detail("refusal" if refusal else "" if stop == "stop" else stop, tokens),
         )
+
+
+def _with_calls(said: str, calls: Sequence[Mapping[str, Any]]) -> str:
+    """What was said; with calls of tools the message as JSON, or its calls alone where nothing was said."""
+    if not calls:
+        return said
+    return json.dumps({"role": "assistant", "content": said, "tool_calls": calls} if said else calls)
 
 
 def _responses_input(prompt: Prompt) -> Any:

@@ -58,7 +58,7 @@ class ModelTarget:
             duration_ms=since(started),
             usage=usage,
             trace=Trace(
-                tool_calls=(),  # it was given none
+                tool_calls=completion.calls,
                 input_tokens=usage.input_tokens,
                 output_tokens=usage.output_tokens,
                 usd=usage.usd,

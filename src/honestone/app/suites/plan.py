@@ -539,6 +539,8 @@ def _columns_to_run(
     for asked, spec in _targets(request, source):
         named = _choose_target(request, asked, subjects[0])
         own = _for_target(context, request, spec)
+        if spec.use in (None, named):  # the suite says it of its own target, not of another that is named instead
+            own = replace(own, target_parameters=spec.parameters)
         target = _make_target(named, own, subjects, chosen, observer, is_ordered=request.is_ordered)
         # The suite says it of its own target, not of another that is named instead.
         is_repeatable = spec.repeatable and isinstance(named, str) and spec.use in (None, named)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from honestone.core.errors import UsageError
 from honestone.core.images import Image, written_images
@@ -82,7 +82,7 @@ class TargetSpec:
     """What a suite says about its target. `use` is what `--target` takes. `skill`: the artifact is installed as an agent skill.
 
     `repeatable`: an output is taken from the record when the same was asked before. `label` is its name in a table of
-    several."""
+    several. `parameters` are those of a model API, as in its settings."""
 
     use: str | None = None
     label: str | None = None
@@ -90,6 +90,7 @@ class TargetSpec:
     timeout: float | None = None
     output: Literal["text", "json"] = "text"
     repeatable: bool = False
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

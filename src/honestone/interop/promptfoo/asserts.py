@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from honestone.core.checks import KINDS, fits, measures, own_gate
 from honestone.core.errors import UsageError
-from honestone.core.json_value import JsonObject
+from honestone.core.json_value import Json, JsonObject
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Check, Criterion, as_written, slug
 from honestone.core.script import Language, Script
@@ -51,6 +51,10 @@ class Scope:
     transforms: tuple[Script, ...] = ()
     # Scores of the answers to `factuality` that the test sets.
     factuality: Mapping[str, Fraction] = field(default_factory=dict)
+    # What providers may call, with the JSON Schemas of the arguments.
+    functions: Mapping[str, Json] = field(default_factory=dict)
+    # Code sees the value of an output that is JSON.
+    is_structured: bool = False
     # `rubricPrompt` of the test has the question that judges are asked.
     asks_otherwise: bool = False
     depth: int = 0
@@ -236,6 +240,14 @@ def _is_json(a: Assertion) -> Criterion | None:
         return a.check("is-json", True)
     schema = schema_of(a)
     return None if schema is None else a.check("json-schema", schema)
+
+
+def _function_calls(a: Assertion) -> Criterion | None:
+    """`is-valid-function-call` and the like: of functions that the providers may call."""
+    if not a.scope.functions:
+        a.loss(f"`{a.type}` needs the functions of a provider, and none is read", "give it `config.tools`")
+        return None
+    return a.check("function-calls", a.scope.functions)
 
 
 def _limit(a: Assertion) -> Criterion | None:
@@ -441,6 +453,9 @@ _READ: Final[Mapping[str, Callable[[Assertion], Criterion | None]]] = {
     "equals": _equals,
     "is-json": _is_json,
     "word-count": _word_count,
+    **dict.fromkeys(
+        words("is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call"), _function_calls
+    ),
     "g-eval": _g_eval,
     "trajectory:tool-used": _tool_used,
     "trajectory:step-count": _step_count,
@@ -530,10 +545,23 @@ def _assertion(at: FileEntry, scope: Scope) -> Criterion | None:
     return _transformed(assertion, _READ[type](assertion))
 
 
+# Code is handed the value of an output that is JSON, where promptfoo's provider gives it as one.
+_VALUE: Final[Mapping[str, Script]] = {
+    "javascript": Script(
+        language="javascript", code="try {\n  return JSON.parse(output)\n} catch {\n  return output\n}"
+    ),
+    "python": Script(
+        language="python",
+        code="import json\ntry:\n    return json.loads(output)\nexcept ValueError:\n    return output",
+    ),
+}
+
+
 def _transformed(a: Assertion, criterion: Criterion | None) -> Criterion | None:
     """Its check looks at what code makes of the output: the test's, then its own. A judge sees the output as it is."""
     own = read_transform(a.at, "transform", a.scope.siblings, a.name) if "transform" in a.at else ()
-    transforms = (*a.scope.transforms, *(own or ()))
+    first = (_VALUE[a.type],) if a.scope.is_structured and a.type in _VALUE else ()
+    transforms = (*first, *a.scope.transforms, *(own or ()))
     if criterion is None or own is None or not transforms:
         return None if own is None else criterion
     (item, *more) = criterion.items or (None,)

@@ -46,6 +46,7 @@ from honestone.interop.promptfoo.made import (
     sheet_of,
     tests_made,
 )
+from honestone.interop.promptfoo.providers import Provider, read_provider
 from honestone.interop.promptfoo.templates import fill
 from honestone.interop.reader import Reader
 from honestone.interop.sibling_files import SiblingFiles
@@ -84,33 +85,6 @@ class _Prompt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Provider:
-    """A provider: `column` is its label, or else its id. `prompts` are labels of those that it is for; None: all."""
-
-    id: str
-    label: str | None = None
-    prompts: tuple[str, ...] | None = None
-
-    @property
-    def column(self) -> str:
-        return self.label or self.id
-
-    @property
-    def plain(self) -> dict[str, Json]:
-        """As code hears of it."""
-        return {"id": self.id} if self.label is None else {"id": self.id, "label": self.label}
-
-    def is_meant(self, name: str) -> bool:
-        """By its label or id, or by how one of these begins (`openai`, `openai:*`)."""
-        start = name[:-1] if name.endswith("*") else f"{name}:"
-        return any(name == one or one.startswith(start) for one in self.names)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (self.id,) if self.label is None else (self.label, self.id)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Layer:
     """A test as it is written, or the defaults under it: each later layer overrides the earlier."""
 
@@ -125,7 +99,7 @@ class _Layer:
     keeps_defaults: bool = True
     prompts: tuple[str, ...] | None = None
     # What takes the place of the config's providers.
-    provider: _Provider | None = None
+    provider: Provider | None = None
     providers: tuple[str, ...] | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
     transforms: tuple[Script, ...] = ()
@@ -144,24 +118,6 @@ class _Options:
     timeout: float | None = None
 
 
-def target_of(provider: str) -> str | None:
-    """What `--target` takes for a promptfoo provider; None without such a target."""
-    kind, _, rest = provider.partition(":")
-    if provider == "echo":
-        return "cmd:cat"
-    if kind == "exec" and rest.strip():
-        return f"cmd:{rest.strip()} {{PROMPT}}"
-    modes = {"openai": ("chat", "responses"), "anthropic": ("messages",), "google": (), "ollama": ("chat",)}
-    if kind not in modes or not rest:
-        return None
-    first, _, more = rest.partition(":")
-    if first in modes[kind]:
-        return f"{kind}:{more}" if more else None
-    if first in words("completion completions embedding embeddings image assistant realtime live moderation"):
-        return None
-    return f"{kind}:{rest}"
-
-
 class _Config:
     """One reading of a config and of the files that it names."""
 
@@ -172,9 +128,10 @@ class _Config:
         # promptfoo runs without tests that it does not find, and fails each test whose assertion or variable it does not find.
         self.siblings = SiblingFiles(document.path.parent, loses_missing=True)
         self.filled = 0
-        self.providers: list[_Provider] = []
-        self.pinned: dict[str, _Provider] = {}
+        self.providers: list[Provider] = []
+        self.pinned: dict[str, Provider] = {}
         """Providers of single tests, by their columns."""
+        self.named_providers: list[Provider] = []
 
     def other(self, marked: Marked) -> FileReading:
         self.others.append(FileReading(marked))
@@ -231,14 +188,15 @@ class _Config:
 
     # -------------------------------------------------------------------------------------------------- the target
 
-    def listed_providers(self, top: FileEntry) -> Iterator[_Provider]:
+    def listed_providers(self, top: FileEntry) -> Iterator[Provider]:
         key = str(top.which("providers", "targets"))
         value = top.raw("providers", "targets")
         entries = value if isinstance(value, list) else [] if value is None else [value]
         if not entries:
             self.reading.note("promptfoo: no provider is named: --target says what produces the outputs")
-        for entry in entries:
-            yield self.provider(self.reading, (*top.path, key), entry)
+        for index, entry in enumerate(entries):
+            path = (*top.path, key, index) if isinstance(value, list) else (*top.path, key)
+            yield self.provider(self.reading, path, entry)
 
     def targets(self, cases: Sequence[Case]) -> list[TargetSpec]:
         """The providers that are targets here too, each a column. Others are not lost: `--target` chooses."""
@@ -247,12 +205,13 @@ class _Config:
         has_columns = len(providers) > 1 or any(case.targets for case in cases)
         targets: list[TargetSpec] = []
         for provider in providers:
-            use = target_of(provider.id)
+            use = provider.use
             if use is None:
                 self.reading.note(f"promptfoo: the target is not taken from `{provider.id}`: --target names one")
                 continue
             self.reading.note(f"promptfoo: provider `{provider.id}` is the target `{use}`")
-            spec = TargetSpec(use=use, label=provider.label or (provider.id if has_columns else None))
+            label = provider.label or (provider.id if has_columns else None)
+            spec = TargetSpec(use=use, label=label, parameters=provider.parameters)
             if spec in targets:
                 self.reading.note(f"promptfoo: provider `{provider.id}` is named twice; its cases run once")
             else:
@@ -277,27 +236,10 @@ class _Config:
             return ()
         return tuple(dict.fromkeys(found)) or None
 
-    def provider(self, reading: FileReading, path: Steps, entry: Any) -> _Provider:
-        if isinstance(entry, str):
-            return _Provider(id=entry)
-        if not isinstance(entry, dict) or not entry:
-            reading.problem(f"a provider must be text or a mapping, not {shown(entry)}", path)
-            return _Provider(id="?")
-        name = entry.get("id")
-        options = entry
-        if name is None and len(entry) == 1 and isinstance(next(iter(entry.values())), dict | None):
-            name, options = next(iter(entry.items()))
-        options = options if isinstance(options, dict) else {}
-        if options.get("config"):
-            self.reading.note(
-                "promptfoo: the `config` of a provider is not read: settings of a target belong in honestone.toml"
-            )
-        prompts = options.get("prompts")
-        return _Provider(
-            id=str(name if name is not None else "?"),
-            label=as_text(options.get("label")) or None,
-            prompts=tuple(map(as_text, prompts)) if isinstance(prompts, list) and prompts else None,
-        )
+    def provider(self, reading: FileReading, path: Steps, entry: Any) -> Provider:
+        provider = read_provider(reading, path, entry, self.siblings)
+        self.named_providers.append(provider)
+        return provider
 
     def options(self, top: FileEntry) -> _Options:
         with lenient(self.reading, _WARNS):
@@ -808,6 +750,8 @@ class _Config:
             case={"vars": known, "test": {"description": test.description, "metadata": metadata}},
             asks_otherwise=any(layer.asks_otherwise for layer in layers),
             factuality={key: score for layer in layers for key, score in layer.factuality.items()},
+            functions={name: schema for one in self.named_providers for name, schema in one.functions.items()},
+            is_structured=any(one.is_structured for one in self.named_providers),
             transforms=next((layer.transforms for layer in reversed(layers) if layer.transforms), ()),
         )
         criteria = [
