@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -355,3 +357,119 @@ def test_a_level_shows_its_example_and_forms_of_a_fault(tmp_path: Path) -> None:
         "rude For example: Your fault Forms of a fault: a -> BLAME; b -> SHOUT",
         "polite For example: Try this; Or that",
     ]
+
+
+HOOKED = """\
+name: hooked
+skill: rename
+config: {trials_per_task: 1, timeout_seconds: 60, executor: mock, model: any, parallel: true, max_workers: 3}
+metrics: [{name: done, weight: 1, threshold: 0.8}]
+hooks:
+  before_run:
+    - {command: touch run.log, working_directory: sub dir}
+    - {command: no-such-program}
+  before_task:
+    - {command: "sh check.sh a;b", exit_codes: [0, 3], error_on_fail: true}
+  after_task: [{command: touch ended.log}]
+graders:
+  - {name: says, type: text, config: {contains: [hi]}}
+tasks: [tasks/*.yaml]
+"""
+
+
+def _hooked(tmp_path: Path, code: int) -> subprocess.CompletedProcess[str]:
+    """An evaluation with hooks, run with permission."""
+    (tmp_path / "sub dir").mkdir()
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / "t.yaml").write_text(TASK_TEXT)
+    (tmp_path / "check.sh").write_text(f'test "$1" = "a;b" && exit {code}\n')
+    (tmp_path / "eval.yaml").write_text(HOOKED.replace("skill: rename\n", ""))
+    words = ["eval", "eval.yaml", "--target", "cmd:echo hi", "--allow-code", "--json"]
+    command = [sys.executable, "-m", "honestone", *words]
+    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+
+def test_hooks_run_around_every_task_in_the_folder_of_the_evaluation(tmp_path: Path) -> None:
+    """Without a shell; one that fails without `error_on_fail` changes nothing, and an exit code that is listed is none."""
+    ran = _hooked(tmp_path, 3)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert (tmp_path / "sub dir" / "run.log").exists()
+    assert (tmp_path / "ended.log").exists()
+
+
+def test_a_hook_that_must_not_fail_ends_the_task(tmp_path: Path) -> None:
+    """With `error_on_fail`, an exit code that is not listed is an error of the case."""
+    ran = _hooked(tmp_path, 4)
+    assert ran.returncode == 3
+    assert "setup failed" in ran.stdout
+    assert "check.sh" in json.loads(ran.stdout)["cases"][0]["error"]
+
+
+def test_hooks_need_permission(tmp_path: Path) -> None:
+    """They are code of the file: the reading names each."""
+    _hooked(tmp_path, 0)
+    source = suite_of(EVAL, Document.of(tmp_path / "eval.yaml"))
+    assert next(one.what for one in source.code) == "the hook `touch run.log`"
+    assert len(source.code) == 4
+    assert source.suite.concurrency == 3
+    assert not source.losses
+    refused = subprocess.run(
+        [sys.executable, "-m", "honestone", "eval", "eval.yaml", "--target", "cmd:echo hi"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert refused.returncode == 2
+    assert "--allow-code" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ("{required_skills: [rename], mode: any_order}", None),
+        ("{required_skills: [rename], mode: in_order, allow_extra: false}", None),
+        ("{required_skills: [rename, other], mode: in_order}", "looks at other skills (`other`)"),
+        ("{required_skills: [rename, rename], mode: any_order}", "counts how often"),
+        ("{required_skills: [rename], mode: exact_match}", "counts how often"),
+    ],
+)
+def test_the_skill_under_test_is_looked_for(tmp_path: Path, config: str, expected: str | None) -> None:
+    """What is asked of other skills, or of how often one starts, is a loss."""
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / "t.yaml").write_text(TASK_TEXT)
+    text = (
+        HOOKED.partition("hooks:")[0]
+        + f"graders: [{{name: g, type: skill_invocation, config: {config}}}]\ntasks: [tasks/*.yaml]\n"
+    )
+    source = suite_of(EVAL, put(tmp_path, text))
+    if expected is None:
+        assert not source.losses
+        assert checks(source.suite.cases[0].rubric.criteria[0]) == [("skill-loaded", True, {})]
+    else:
+        assert expected in source.losses[0].message
+
+
+def test_files_are_compared_with_saved_ones(tmp_path: Path) -> None:
+    """A snapshot is an equal file; fragments are there, or not there after `-`."""
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "a.txt").write_text("one\ntwo\n")
+    grader = (
+        "{name: g, type: diff, config: {context_dir: saved, expected_files:"
+        " [{path: out.txt, snapshot: a.txt, contains: ['+ one', '-three', 'two', '+']}]}}"
+    )
+    case = graded(tmp_path, grader)
+    there = {"path": "out.txt"}
+    assert checks(case.rubric.criteria[0]) == [
+        ("equals", "one\ntwo\n", there),
+        ("contains", "one", there),
+        ("not-contains", "three", there),
+        ("contains", "two", there),
+    ]
+    assert (
+        "snapshot"
+        in wrong(
+            TASK,
+            put(tmp_path, f"{TASK_TEXT}graders: [{{name: g, type: diff, config: {{expected_files: [{{path: a}}]}}}}]"),
+        )[0]
+    )

@@ -18,6 +18,7 @@ from honestone.interop import criteria as meant
 from honestone.interop.reader import Formats, Reader
 from honestone.interop.sibling_files import SiblingFiles
 from honestone.interop.waza.code import assertion_script
+from honestone.interop.waza.hooks import read_hooks
 from honestone.interop.waza.triggers import read_triggers, signs_of_triggers
 
 FORMATS: Final = Formats(__package__)
@@ -32,6 +33,20 @@ NAMED_LEVEL: Final = Keys("a level", tuple(row for row in TABLES["level"].rows i
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Shared:
+    """What an evaluation gives to all of its tasks."""
+
+    siblings: SiblingFiles
+    folder: Path
+    graders: tuple[Criterion, ...] = ()
+    attempts: int = 1
+    timeout: float | None = None
+    # The skill under test, and commands before and after every task.
+    skill: str | None = None
+    hooks: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Grader:
     """One grader being read. `config` is its settings, `folder` what paths in them are relative to."""
 
@@ -40,8 +55,16 @@ class _Grader:
     type: str
     name: str
     weight: Fraction
-    siblings: SiblingFiles
     folder: Path
+    shared: _Shared
+
+    @property
+    def siblings(self) -> SiblingFiles:
+        return self.shared.siblings
+
+    @property
+    def skill(self) -> str | None:
+        return self.shared.skill
 
     def texts(self, key: str) -> list[str]:
         return self.config.texts(key) or []
@@ -257,6 +280,43 @@ def _tool_calls(g: _Grader) -> Criterion | None:
     return g.criterion([*_call_count(g.config, most="max_calls", least="min_calls"), *_tools(g.config)])
 
 
+def _skill_invocation(g: _Grader) -> Criterion | None:
+    """Whether the skill under test was read; others are not known here."""
+    mode = g.config.choice("mode", ("exact_match", "in_order", "any_order"))
+    skills = g.texts("required_skills")
+    others = [skill for skill in skills if skill != g.skill]
+    if not skills:
+        g.config.problem("`required_skills` is missing")
+    elif others or len(skills) > 1 or mode == "exact_match":
+        known = f"whether `{g.skill}` is read" if g.skill else "only whether the skill under test is read"
+        what = f"looks at other skills (`{others[0]}`)" if others else "counts how often skills are started"
+        g.lose(f"{what}, and here {known} is known")
+        return None
+    return g.criterion(g.item(g.path("required_skills"), "skill-loaded", True))
+
+
+def _diff(g: _Grader) -> Criterion | None:
+    """Files of the workspace, compared with saved ones and looked through for fragments."""
+    items: list[Item] = []
+    folder = g.folder / (g.config.text("context_dir") or "")
+    for at in g.config.mappings("expected_files", TABLES["expected-file"]):
+        name, saved = at.text("path"), at.text("snapshot")
+        if name is None:
+            continue
+        if saved is not None:
+            text = g.siblings.text(at.reading, saved, (*at.path, "snapshot"), within=folder)
+            items += [] if text is None else g.item((*at.path, "snapshot"), "equals", text, path=name)
+        for number, fragment in enumerate(at.texts("contains") or ()):
+            words = fragment.removeprefix("-") if fragment.startswith("-") else fragment.removeprefix("+")
+            path = (*at.path, "contains", number)
+            if words.strip():
+                negated = fragment.startswith("-")
+                items += g.item(path, "contains", words.strip(), negated=negated, path=name)
+        if saved is None and "contains" not in at:
+            at.problem("an expected file needs a `snapshot` or `contains`")
+    return g.criterion(items)
+
+
 def _code(g: _Grader) -> Criterion | None:
     """Expressions, each an item; they run with permission."""
     language = g.config.choice("language", ("python", "javascript")) or "python"
@@ -287,10 +347,12 @@ _READ: Final[Mapping[str, Callable[[_Grader], Criterion | None]]] = {
     "prompt": _prompt,
     "tool_constraint": _constraint,
     "tool_calls": _tool_calls,
+    "skill_invocation": _skill_invocation,
+    "diff": _diff,
 }
 
 
-def _grader(at: FileEntry, siblings: SiblingFiles, folder: Path) -> Criterion | None:
+def _grader(at: FileEntry, shared: _Shared, folder: Path) -> Criterion | None:
     if "ref" in at:
         at.loss("a grader from elsewhere (`ref`) is not fetched", hint="write it here")
         return None
@@ -312,30 +374,19 @@ def _grader(at: FileEntry, siblings: SiblingFiles, folder: Path) -> Criterion | 
         return None
     wrong = len(at.reading.problems)
     criterion = _READ[type](
-        _Grader(at=at, config=config, type=type, name=name, weight=weight or ONE, siblings=siblings, folder=folder)
+        _Grader(at=at, config=config, type=type, name=name, weight=weight or ONE, folder=folder, shared=shared)
     )
     if criterion is None and (lost, wrong) == (len(at.reading.losses), len(at.reading.problems)):
         at.problem(f"the grader `{name}` asks for nothing", hint="give it a `config`")
     return criterion
 
 
-def _graders(at: FileEntry, siblings: SiblingFiles, folder: Path) -> list[Criterion]:
-    found = [_grader(entry, siblings, folder) for entry in at.each("graders")]
+def _graders(at: FileEntry, shared: _Shared, folder: Path) -> list[Criterion]:
+    found = [_grader(entry, shared, folder) for entry in at.each("graders")]
     return [criterion for criterion in found if criterion is not None]
 
 
 # ------------------------------------------------------------------------------------------------------- tasks
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shared:
-    """What an evaluation gives to all of its tasks."""
-
-    siblings: SiblingFiles
-    folder: Path
-    graders: tuple[Criterion, ...] = ()
-    attempts: int = 1
-    timeout: float | None = None
 
 
 def _task(at: FileEntry, shared: _Shared, folder: Path) -> Case | None:
@@ -344,11 +395,12 @@ def _task(at: FileEntry, shared: _Shared, folder: Path) -> Case | None:
         return None
     id, timeout = at.text("id"), at.number("timeout_seconds", low=1)
     messages, workspace, metadata = _inputs(at, shared, folder)
-    criteria = [*shared.graders, *_graders(at, shared.siblings, folder), *_expected(at)]
+    criteria = [*shared.graders, *_graders(at, shared, folder), *_expected(at)]
     if id is None:
         return None
     rubric = meant.gated(at.reading, at.path, criteria)
     skip = None if rubric else "has no grader that can be read"
+    setup, teardown = shared.hooks
     return Case(
         id=id,
         rubric=rubric or meant.undecided(),
@@ -358,7 +410,9 @@ def _task(at: FileEntry, shared: _Shared, folder: Path) -> Case | None:
         timeout=float(timeout) if timeout is not None else shared.timeout,
         attempts=shared.attempts,
         attempt_rule=AttemptRule.PASS_HAT_K,
-        workspace=workspace,
+        setup=setup,
+        teardown=teardown,
+        workspace=workspace or (CaseWorkspace() if setup or teardown else None),
         metadata=metadata,
         description=at.text("name", "description"),
     )
@@ -476,8 +530,11 @@ def _read_eval(document: Document) -> SuiteSource:
     if not top.read(TABLES["evaluation"]):
         reading.finish()
     attempts, timeout, concurrency = _config(top)
-    graders = tuple(_graders(top, siblings, siblings.base))
-    shared = _Shared(siblings=siblings, folder=siblings.base, graders=graders, attempts=attempts, timeout=timeout)
+    skill = top.text("skill")
+    shared = _Shared(
+        siblings=siblings, folder=siblings.base, attempts=attempts, timeout=timeout, skill=skill, hooks=read_hooks(top)
+    )
+    shared = replace(shared, graders=tuple(_graders(top, shared, siblings.base)))
     for index, pattern in enumerate(top.texts("tasks") or []):
         for file in siblings.glob(reading, pattern, ("tasks", index)):
             marked = siblings.marked(reading, file, ("tasks", index))
@@ -488,7 +545,6 @@ def _read_eval(document: Document) -> SuiteSource:
         reading.problem("this evaluation has no tasks", (), "name task files: tasks: [tasks/*.yaml]")
     reading.join(*others)
     reading.finish(*FORMATS.defaults("waza"))
-    skill = top.text("skill")
     suite = Suite(
         cases=cases.all(),
         title=top.text("name") or "",
@@ -506,7 +562,7 @@ def _config(top: FileEntry) -> tuple[int, float | None, int | None]:
         return 1, None, None
     trials = at.number("trials_per_task", low=1, high=1000, is_whole=True)
     timeout = at.number("timeout_seconds", low=1)
-    workers = at.number("workers", low=0, high=1000, is_whole=True)
+    workers = at.number("max_workers", "workers", low=0, high=1000, is_whole=True)
     parallel = at.flag("parallel")
     concurrency = (int(workers) or None) if parallel and workers is not None else None if parallel else 1
     return int(trials or 1), float(timeout) if timeout is not None else None, concurrency
