@@ -54,7 +54,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def outcome(reader: Reader, value: Any) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """What comes of reading a value, without places: the result or the errors, the losses, the notes."""
     text = json.dumps(value)
-    name = "f.jsonl" if reader.name in ("healthbench", "inspect") and isinstance(value, dict) else "f.json"
+    name = (
+        "f.jsonl"
+        if reader.name in ("healthbench", "inspect", "verifiers-dataset") and isinstance(value, dict)
+        else "f.json"
+    )
     try:
         source = reader.read(Document(path=Path(name).resolve(), text=text))
     except UsageError as error:

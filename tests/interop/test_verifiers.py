@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 from honestone.core.ballot import Ballot, Mark
 from honestone.core.errors import FileError, UsageError
 from honestone.core.scorecard import Scorer
-from honestone.formats.source import ForeignRubric
+from honestone.formats.document import Document
+from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.toml_nodes import toml_marked
-from honestone.interop.recognise import read_any_rubric
+from honestone.interop.recognise import read_any_rubric, read_any_suite
 from honestone.interop.verifiers.read import READERS
 
 RUBRIC = '''# quality
@@ -193,3 +195,98 @@ def test_other_toml_is_not_taken_for_it(tmp_path: Path) -> None:
 def test_the_example_is_recognised(tmp_path: Path) -> None:
     """What the reference page shows is read."""
     assert [c.id for c in read(READERS[0].example, tmp_path).rubric.criteria] == ["cause", "depth"]
+
+
+# ------------------------------------------------------------------------------------------------------ data sets
+
+ROWS = [
+    {
+        "prompt": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "6 x 7?"}],
+        "answer": "42",
+        "info": {"k": 1},
+        "task": "sums",
+    },
+    {"prompt": "9 x 9?", "answer": 81, "info": '{"k": 2}', "example_id": 7},
+    {"question": "Why?", "answer": "", "task": "open", "hint": "none"},
+]
+
+
+def _rows(tmp_path: Path, rows: object, name: str = "d.jsonl") -> SuiteSource:
+    text = "\n".join(map(json.dumps, rows)) if name.endswith("l") and isinstance(rows, list) else json.dumps(rows)
+    (tmp_path / name).write_text(text)
+    return read_any_suite(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.json"])
+def test_rows_of_a_data_set_are_cases(tmp_path: Path, name: str) -> None:
+    """The prompt is the input, the answer what a judge is asked about; the rest is kept, and nothing is left out silently."""
+    source = _rows(tmp_path, ROWS, name)
+    assert source.dialect == "verifiers-dataset"
+    first, second, third = source.suite.cases
+    assert [case.id for case in source.suite.cases] == ["0", "7", "2"]
+    assert [(one.role, one.content) for one in first.messages] == [("system", "Be brief."), ("user", "6 x 7?")]
+    assert first.rubric.criteria[0].requirement == "Gives the expected answer: 42"
+    assert (first.reference, first.metadata) == ("42", {"info": {"k": 1}, "task": "sums"})
+    assert (second.reference, second.metadata) == ("81", {"info": {"k": 2}})
+    assert (third.input, third.skip, third.metadata) == ("Why?", "has no answer", {"task": "open", "hint": "none"})
+    assert any("rewards are Python" in note for note in source.notes)
+
+
+def test_a_prompt_may_be_messages_as_json_in_a_text(tmp_path: Path) -> None:
+    """As tables of a data set hold them; images are a loss."""
+    parts = [{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": "x"}}]
+    row = {"prompt": json.dumps([{"role": "developer", "content": parts}]), "answer": "a", "task": "t"}
+    source = _rows(tmp_path, [row, row | {"example_id": "b"}])
+    assert [(one.role, one.content) for one in source.suite.cases[0].messages] == [("system", "Look")]
+    assert len(source.losses) == 2
+
+
+@pytest.mark.parametrize(
+    "row", [{"prompt": "q", "answer": "a", "completion": "c", "task": "t"}, {"question": "q", "answer": "a"}]
+)
+def test_outputs_and_plain_tables_are_not_a_data_set(tmp_path: Path, row: dict[str, object]) -> None:
+    """What was run has outputs; a table of questions may be anybody's."""
+    with pytest.raises(UsageError):
+        _rows(tmp_path, [row, row])
+
+
+def test_two_rows_of_one_id_are_an_error_with_both_places(tmp_path: Path) -> None:
+    """The second is named with its line."""
+    row = {"prompt": "q", "answer": "a", "task": "t", "example_id": 1}
+    with pytest.raises(UsageError, match="two rows have the example_id `1`") as raised:
+        _rows(tmp_path, [row, row])
+    assert "d.jsonl:2:" in (raised.value.place or "")
+
+
+@given(
+    rows=st.lists(
+        st.dictionaries(
+            st.sampled_from(["prompt", "question", "answer", "info", "task", "id", "x"]),
+            st.recursive(
+                st.none()
+                | st.booleans()
+                | st.integers()
+                | st.floats(allow_nan=False)
+                | st.text(max_size=5)
+                | st.sampled_from(["[{}]", '{"a"']),
+                lambda inner: (
+                    st.lists(inner, max_size=3)
+                    | st.dictionaries(st.sampled_from(["role", "content", "tool_calls", "type"]), inner, max_size=3)
+                ),
+                max_leaves=6,
+            ),
+            max_size=5,
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_odd_rows_never_crash(tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]) -> None:
+    """Whatever a row holds, it is a case or an error for people."""
+    path = tmp_path_factory.getbasetemp() / "odd.json"
+    document = Document(path=path, text=json.dumps(rows))
+    assert 0 <= READERS[1].signs(document) <= 100
+    with contextlib.suppress(UsageError):
+        source = READERS[1].read(document)
+        assert isinstance(source, SuiteSource)
+        assert len(source.suite.cases) == len(rows)

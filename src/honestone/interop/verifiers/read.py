@@ -24,6 +24,7 @@ from honestone.formats.source import ForeignRubric
 from honestone.formats.toml_nodes import toml_marked
 from honestone.interop.criteria import scaled, unique_ids, yes_no
 from honestone.interop.reader import Formats, Reader
+from honestone.interop.verifiers.dataset import read_rows, signs_of_rows
 
 FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables
@@ -241,4 +242,7 @@ def _read_named(reading: FileReading, entry: FileEntry, file: str, config: Path)
     return criteria
 
 
-READERS: tuple[Reader, ...] = (FORMATS.reader("verifiers", signs, read),)
+READERS: tuple[Reader, ...] = (
+    FORMATS.reader("verifiers", signs, read),
+    FORMATS.reader("verifiers-dataset", signs_of_rows, read_rows),
+)
