@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from markupsafe import Markup
+
 from honestone.report.documents.agreement import AgreementDoc, IccDoc, RaterPairDoc
-from honestone.report.markdown import md
-from honestone.system.drawing import Style, count, cut_middle, line, pad, width
+from honestone.report.figures import figure_lines
+from honestone.report.markdown import md, measured_markdown
+from honestone.system.drawing import Style, count, line, pad, width
 
 PLAIN: Final = Style()
 MOST_PAIRS: Final = 60  # pairs of raters that are listed; the JSON has all
@@ -22,24 +25,20 @@ _NUMBERS: Final[tuple[tuple[str, Callable[[RaterPairDoc], float | None]], ...]] 
 
 
 def agreement_text(doc: AgreementDoc, style: Style = PLAIN) -> str:
+    heads, arrow = _heads(doc), style.glyph("arrow")
+    rows = [(f"{line(one.a)} {arrow} {line(one.b)}", _cells(doc, one)) for one in doc.pairs[:MOST_PAIRS]]
     lines = [style.paint(line(doc.table), "bold"), *(f"  {pad(name, 10)}  {told}" for name, told in _facts(doc)), ""]
-    names = [f"{line(pair.a)} {style.glyph('arrow')} {line(pair.b)}" for pair in doc.pairs[:MOST_PAIRS]]
-    left = min(max(map(width, names)), max(12, style.columns - 60))
-    head = "".join(f"{name:>11}" for name in ("n", "alpha", *(name for name, _ in _columns(doc))))
-    lines.append(style.paint(f"  {pad('', left)}{head}", "dim"))
-    for name, pair in zip(names, doc.pairs, strict=False):
-        shown = "".join(f"{one:>11}" for one in _cells(doc, pair))
-        lines.append(f"  {pad(cut_middle(name, left, style.glyph('more')), left)}{shown}")
-    return style.finish([*lines, *_more(doc)])
+    left = min(max(width(name) for name, _ in rows), max(12, style.columns - 60))
+    return style.finish([*lines, *figure_lines(heads, rows, [11] * len(heads), left, style), *_more(doc)])
 
 
 def agreement_markdown(doc: AgreementDoc) -> str:
-    names = ["Pair", "n", "alpha", *(name for name, _ in _columns(doc))]
-    lines = [f"# Agreement: {md(doc.table)}", "", *(f"- **{name}**: {md(told)}" for name, told in _facts(doc)), ""]
-    lines += [f"| {' | '.join(names)} |", f"| --- |{' ---: |' * (len(names) - 1)}"]
-    for pair in doc.pairs[:MOST_PAIRS]:
-        lines.append(f"| {md(pair.a)} and {md(pair.b)} | {' | '.join(_cells(doc, pair))} |")
-    return "\n".join([*lines, *_more(doc)]) + "\n"
+    rows = [(Markup(f"{md(one.a)} and {md(one.b)}"), _cells(doc, one)) for one in doc.pairs[:MOST_PAIRS]]
+    return measured_markdown("agreement", doc=doc, facts=_facts(doc), heads=_heads(doc), rows=rows, more=_more(doc))
+
+
+def _heads(doc: AgreementDoc) -> list[str]:
+    return ["n", "alpha", *(name for name, _ in _columns(doc))]
 
 
 def _facts(doc: AgreementDoc) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Final
 from honestone.core.audit.verdict import Tier
 from honestone.core.numbers import percent
 from honestone.report.documents.audit import AuditDoc, AuditedJudgeDoc, FlipDoc, ProbeDoc
-from honestone.report.markdown import md
+from honestone.report.markdown import measured_markdown
 from honestone.system.drawing import Style, count, line, pad
 
 PLAIN: Final = Style()
@@ -31,25 +31,16 @@ def audit_text(doc: AuditDoc, style: Style = PLAIN) -> str:
 
 
 def audit_markdown(doc: AuditDoc) -> str:
-    lines = [f"# Audit: {md(doc.artifact.path)}", "", f"**{md(_headline(doc))}**", "", f"- {_cost(doc)}"]
+    judges = []
     for judge in doc.judges:
-        lines += ["", f"## {md(judge.id)}: {md(_tier(judge))}"]
-        lines += [part for told in _remarks(judge) for part in ("", f"- {md(told)}")]
-        if not _was_tried(judge):
-            continue
-        lines += ["", "| probe | trials | flips | rate | 95% interval | |", "| --- | ---: | ---: | ---: | --- | --- |"]
-        lines += [_row(probe.id, *_cells(probe)) for probe in judge.probes]
+        rows = [(probe.id, *_cells(probe)) for probe in judge.probes] if _was_tried(judge) else []
         told = [told for probe in judge.probes for told in _examples(probe)]
-        lines += ["", *(f"- {md(one)}" for one in told)] if told else []
-    return "\n".join(lines) + "\n"
+        judges.append((judge, _tier(judge), _remarks(judge), rows, told))
+    return measured_markdown("audit", doc=doc, headline=_headline(doc), cost=_cost(doc), judges=judges)
 
 
 def _was_tried(judge: AuditedJudgeDoc) -> bool:
     return any(probe.trials for probe in judge.probes)
-
-
-def _row(name: str, trials: str, flips: str, rate: str, interval: str, said: str) -> str:
-    return f"| {name} | {trials} | {flips} | {rate} | {interval} | {md(said)} |"
 
 
 def _headline(doc: AuditDoc) -> str:

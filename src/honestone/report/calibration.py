@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from honestone.core.numbers import percent
 from honestone.report.documents.calibration import CalibratedCriterionDoc, CalibratedJudgeDoc, CalibrationDoc
-from honestone.report.markdown import md
-from honestone.system.drawing import Style, count, cut_middle, line, pad, width
+from honestone.report.figures import FigureRow, figure_lines
+from honestone.report.markdown import measured_markdown
+from honestone.system.drawing import Style, count, line, pad, width
 
 PLAIN: Final = Style()
 FEW: Final = 30  # labelled artifacts; with fewer the intervals are too wide to decide much
 
 _HEADS: Final = ("units", "kappa", "alpha", "TPR", "TNR", "bias", "weight")
-_Row: TypeAlias = tuple[str, Sequence[str]]
 
 
 def calibration_text(doc: CalibrationDoc, style: Style = PLAIN) -> str:
@@ -23,28 +23,13 @@ def calibration_text(doc: CalibrationDoc, style: Style = PLAIN) -> str:
     rows = list(_rows(doc))
     columns = [max(map(len, cells)) + 2 for cells in zip(_HEADS, *(cells for _, cells in rows), strict=True)]
     left = min(max(width(line(name)) + 2 for name, _ in rows), max(20, style.columns - sum(columns) - 2))
-    head = "".join(f"{name:>{size}}" for name, size in zip(_HEADS, columns, strict=True))
-    lines += ["", style.paint(f"  {pad('', left)}{head}", "dim")]
-    for name, cells in rows:
-        indent = "  " if name.startswith(" ") else ""
-        shown = "".join(f"{cell:>{size}}" for cell, size in zip(cells, columns, strict=True))
-        name = cut_middle(line(name.strip()), left - len(indent), style.glyph("more"))
-        lines.append(f"  {pad(indent + name, left)}{shown}".rstrip())
-    lines += [
-        "",
-        *(f"  {said}" for said in _warnings(doc)),
-        *([f"  again   honestone show {doc.run}"] if doc.run else []),
-    ]
-    return style.finish(lines)
+    lines += ["", *figure_lines(_HEADS, rows, columns, left, style), "", *(f"  {said}" for said in _warnings(doc))]
+    return style.finish([*lines, *([f"  again   honestone show {doc.run}"] if doc.run else [])])
 
 
 def calibration_markdown(doc: CalibrationDoc) -> str:
-    lines = [f"# Calibration: {md(doc.labels)}", "", f"**{_headline(doc)}**", ""]
-    lines += [f"- **{name}**: {md(said)}" for name, said in _facts(doc)]
-    lines += ["", f"| judge or criterion | {' | '.join(_HEADS)} |", f"| --- |{' ---: |' * len(_HEADS)}"]
-    lines += [f"| {md(name.strip())} | {' | '.join(cells)} |" for name, cells in _rows(doc)]
-    lines += ["", *(f"- {md(said)}" for said in _warnings(doc))]
-    return "\n".join(lines).rstrip() + "\n"
+    parts = {"headline": _headline(doc), "facts": _facts(doc), "rows": _rows(doc), "warnings": _warnings(doc)}
+    return measured_markdown("calibration", doc=doc, heads=_HEADS, **parts)
 
 
 def _headline(doc: CalibrationDoc) -> str:
@@ -95,7 +80,7 @@ def _corrected(judge: CalibratedJudgeDoc) -> str:
     return f"{percent(found.observed)} as it says" + (f", put right {', '.join(parts)}" if parts else "")
 
 
-def _rows(doc: CalibrationDoc) -> Iterator[_Row]:
+def _rows(doc: CalibrationDoc) -> Iterator[FigureRow]:
     for judge in doc.judges:
         yield judge.id, [*_cells(judge), f"{judge.weight:.2f}"]
         if len(judge.criteria) > 1:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from honestone.core.numbers import change, points
+from honestone.core.numbers import change
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
-from honestone.report.documents.scorecard import CriterionDoc, ScorecardDoc, depths
+from honestone.report.documents.scorecard import CriterionDoc
 from honestone.report.html_page import draw_page
 from honestone.report.improvement_text import result_reasons
 from honestone.report.judged_text import JudgedText
 from honestone.report.quote_marks import LONGEST, longest_text
-from honestone.system.drawing import count, line
+from honestone.system.drawing import count
 
 _LOOKS: Final = {"PASSED": "passed", "UNCONFIRMED": "inconclusive", "INTERRUPTED": "skipped"}
 _UNDECIDED: Final = ("UNCONFIRMED", "COULD_NOT_JUDGE")
@@ -73,68 +71,6 @@ def _scores_of(doc: ImprovementDoc, version: str) -> dict[str, float | None]:
     return {"overall": card.score, **{one.id: one.score for one in card.criteria}} if card else {"overall": None}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Point:
-    """A version in the chart: `left` in percent, `top` in pixels."""
-
-    round: int
-    score: float
-    is_kept: bool
-    left: float
-    top: float
-
-
-class _Chart:
-    """Scores by round, as far as they are known."""
-
-    def __init__(self, versions: Sequence[tuple[int, float, bool]]) -> None:
-        step = 88 / max(1, len(versions) - 1)
-        self.points = [
-            _Point(round=number, score=score, is_kept=kept, left=6 + at * step, top=self.high(score))
-            for at, (number, score, kept) in enumerate(versions)
-        ]
-
-    @staticmethod
-    def high(score: float) -> float:
-        return round(140 - float(score) * 1.15, 2)
-
-    @property
-    def steps(self) -> Iterator[tuple[_Point, _Point]]:
-        """From each version that was kept to the next."""
-        return pairwise(one for one in self.points if one.is_kept)
-
-    @property
-    def says(self) -> str:
-        told = [
-            f"{f'round {one.round}' if one.round else 'the original'}: {points(one.score)}"
-            + ("" if one.is_kept else ", rolled back")
-            for one in self.points
-        ]
-        return "Scores by round. " + "; ".join(told)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Side:
-    score: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Move:
-    """What one score was before the loop and is after it."""
-
-    id: str
-    name: str
-    baseline: _Side
-    candidate: _Side
-    needs: int | float | None
-    is_low: bool = False
-    depth: int = field(default=0)
-
-    @property
-    def by(self) -> str:
-        return change(self.baseline.score, self.candidate.score)
-
-
 class _Page:
     """What the page knows besides its document: diffs, the best version's text, how long a text may be."""
 
@@ -158,13 +94,17 @@ class _Page:
         return _version_names(self._doc)
 
     @property
-    def chart(self) -> _Chart | None:
-        """The original and every version that was scored; of one alone there is none."""
+    def scored(self) -> list[tuple[int, float, bool]]:
+        """(round, score, whether it was kept) of the original and of every version that was scored."""
         before = self._doc.baseline
         found = [(0, before.score, True)] if before else []
         found += [(one.round, one.score_after, one.is_accepted) for one in self._doc.rounds]
-        known = [(number, score, kept) for number, score, kept in found if score is not None]
-        return _Chart(known) if len(known) > 1 else None
+        return [(number, score, kept) for number, score, kept in found if score is not None]
+
+    @property
+    def before(self) -> dict[str, CriterionDoc]:
+        """The criteria of the original."""
+        return {one.id: one for one in self._doc.baseline.criteria} if self._doc.baseline else {}
 
     def diff(self, one: RoundDoc) -> str:
         return self._diffs.get(one.round, "").rstrip("\n")
@@ -173,33 +113,3 @@ class _Page:
         if one.is_gain:
             return "passed"
         return "skipped" if one.is_accepted or one.decision is None else "failed"
-
-    @property
-    def moves(self) -> Iterator[_Move]:
-        """The overall score and every criterion, before and after."""
-        before, after = self._doc.baseline, self._doc.final
-        if before is None or after is None:
-            return
-        known = {one.id: one for one in before.criteria}
-        yield _move("overall", before, after, after.threshold)
-        depth = depths(after.criteria)
-        for one in after.criteria:
-            yield _move(one.id, known.get(one.id), one, one.needs, depth[one.id])
-
-
-def _move(
-    name: str,
-    before: ScorecardDoc | CriterionDoc | None,
-    after: ScorecardDoc | CriterionDoc,
-    needs: int | float | None,
-    depth: int = 0,
-) -> _Move:
-    return _Move(
-        id=name,
-        name=line(name),
-        baseline=_Side(score=before.score if before else None),
-        candidate=_Side(score=after.score),
-        needs=needs,
-        is_low=isinstance(after, CriterionDoc) and after.below_floor,
-        depth=depth,
-    )

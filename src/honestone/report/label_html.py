@@ -9,10 +9,8 @@ from markupsafe import Markup, escape
 
 from honestone.core.artifact import Version
 from honestone.core.ballot import NOT_APPLICABLE, Answer
-from honestone.core.raters import RatersAgreement
 from honestone.core.rubric import Item, as_written
 from honestone.report.exact_text import exact_markup
-from honestone.report.html_page import draw_page
 from honestone.system.drawing import count, line
 
 
@@ -32,7 +30,8 @@ class ShownText:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedItem:
     """One item about what is judged. `id` tells it from the items of other texts; `heading` are the words of its criterion, empty
-    where the item is the criterion. `said`, `evidence`, `note`: what this person said so far."""
+    where the item is the criterion. `said`, `evidence`, `note`: what this person said so far. `where`: which of several texts it
+    is; `last_words`: what answering it does."""
 
     id: str
     criterion: str
@@ -45,6 +44,9 @@ class AskedItem:
     said: str = ""
     evidence: str = ""
     note: str = ""
+    note_label: str = "Note"
+    where: str = ""
+    last_words: str = ""
 
     @property
     def levels(self) -> list[tuple[int | float, str]]:
@@ -88,74 +90,6 @@ def answer_words(answer: Answer | None) -> str:
     return "does not apply" if answer == NOT_APPLICABLE else str(answer)
 
 
-def item_html(
-    asked: AskedItem,
-    at: int,
-    of: int,
-    *,
-    keys: Mapping[str, str],
-    served: str,
-    where: str = "",
-    sheet: str = "",
-    last_words: str = "",
-    note_label: str = "Note",
-) -> str:
-    """`keys`: what keys of another keyboard mean. `where`: which of several texts it is; `last_words`: what answering it does."""
-    return draw_page(
-        "label_item.html.j2",
-        served=served,
-        asked=asked,
-        at=at,
-        of=of,
-        keys=dict(keys),
-        where=where,
-        sheet=sheet,
-        last_words=last_words,
-        note_label=note_label,
-    )
-
-
-def end_html(
-    words: str,
-    of: int,
-    *,
-    untouched: Sequence[int],
-    skipped: Sequence[int],
-    found: RatersAgreement | None,
-    differences: Sequence[DifferenceRow] = (),
-    is_settling: bool = False,
-) -> str:
-    """Behind the last item of a rater."""
-    title = f"{count(len(untouched), 'item is', 'items are')} open" if untouched else "Every item was shown"
-    return draw_page(
-        "label_end.html.j2",
-        served="label",
-        title=title,
-        words=words,
-        at=of,
-        of=of,
-        sheet="",
-        untouched=untouched,
-        skipped=skipped,
-        found=found,
-        differences=differences,
-        is_settling=is_settling,
-    )
-
-
-def sheet_end_html(rows: Sequence[tuple[str, str]], of: int, *, sheet: str) -> str:
-    """A judge's sheet that is complete: (item, answer) of each."""
-    return draw_page("label_sheet.html.j2", served="judge", rows=rows, at=of, of=of, sheet=sheet)
-
-
-def edit_html(brief: str, text: str | None, place: str, *, sheet: str) -> str:
-    """What a worker is asked to do; `text` is None where only an editor of the person's can change it."""
-    shown = None if text is None else exact_markup(text) if exact_markup(text) == escape(text) else None
-    return draw_page(
-        "label_edit.html.j2", served="judge", brief=brief, text=shown, place=place, at=0, of=1, sheet=sheet
-    )
-
-
-def waiting_html() -> str:
-    """Nothing is asked at the moment."""
-    return draw_page("label_waiting.html.j2", served="judge", at=0, of=0, sheet="")
+def text_to_edit(text: str | None) -> Markup | None:
+    """None where only an editor of the person's can change it: a page would not send back what it cannot show."""
+    return None if text is None or exact_markup(text) != escape(text) else exact_markup(text)

@@ -275,6 +275,11 @@ def _macro(template: str, name: str) -> Callable[..., str]:
     return macro(_environment(), template, name)
 
 
+def measured_markdown(name: str, **values: object) -> str:
+    """One of the pages of `measured.md.j2`."""
+    return neat(_macro("measured.md.j2", name)(**values))
+
+
 # ------------------------------------------------------------------------------------------------------ runs of suites
 
 # What a comment on GitHub may hold.

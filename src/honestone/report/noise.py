@@ -6,10 +6,12 @@ from typing import Final
 
 from honestone.core.numbers import percent
 from honestone.report.documents.noise import NoiseDoc, NoisyCriterionDoc, SpreadDoc
-from honestone.report.markdown import md
-from honestone.system.drawing import Style, count, cut_middle, line, pad, width
+from honestone.report.figures import FigureRow, figure_lines
+from honestone.report.markdown import measured_markdown
+from honestone.system.drawing import Style, count, line, width
 
 PLAIN: Final = Style()
+_HEADS: Final = ("looks", "mean", "sd")
 
 
 def noise_text(doc: NoiseDoc, style: Style = PLAIN) -> str:
@@ -19,28 +21,15 @@ def noise_text(doc: NoiseDoc, style: Style = PLAIN) -> str:
         "",
     ]
     rows = _rows(doc)
-    left = min(max(width(name) for name, *_ in rows), max(16, style.columns - 30))
-    lines.append(style.paint(f"  {pad('', left)}{'looks':>8}{'mean':>8}{'sd':>8}", "dim"))
-    for name, *cells in rows:
-        shown = "".join(f"{one:>8}" for one in cells)
-        indent = "  " if name.startswith(" ") else ""
-        name = cut_middle(line(name.strip()), left - len(indent), style.glyph("more"))
-        lines.append(f"  {pad(indent + name, left)}{shown}")
+    left = min(max(width(name) for name, _ in rows), max(16, style.columns - 30))
+    lines += figure_lines(_HEADS, rows, [8] * len(_HEADS), left, style)
     return style.finish([*lines, *([f"  again   honestone show {line(doc.run)}"] if doc.run else [])])
 
 
 def noise_markdown(doc: NoiseDoc) -> str:
-    lines = [
-        f"# Noise: {md(doc.artifact.path)}",
-        "",
-        f"**{_headline(doc)}**",
-        "",
-        *(f"- {told}" for told in _facts(doc)),
-        "",
-    ]
-    lines += ["| judge or criterion | looks | mean | sd |", "| --- | ---: | ---: | ---: |"]
-    lines += [f"| {md(name.strip())} | {' | '.join(cells)} |" for name, *cells in _rows(doc)]
-    return "\n".join(lines) + "\n"
+    return measured_markdown(
+        "noise", doc=doc, headline=_headline(doc), facts=_facts(doc), heads=_HEADS, rows=_rows(doc)
+    )
 
 
 def _headline(doc: NoiseDoc) -> str:
@@ -61,11 +50,11 @@ def _facts(doc: NoiseDoc) -> list[str]:
     ]
 
 
-def _rows(doc: NoiseDoc) -> list[tuple[str, str, str, str]]:
-    rows = [("panel", str(doc.n), *_cells(doc.overall))]
+def _rows(doc: NoiseDoc) -> list[FigureRow]:
+    rows: list[FigureRow] = [("panel", [str(doc.n), *_cells(doc.overall)])]
     for judge in doc.judges:
-        rows.append((judge.id, str(judge.looks), *_cells(judge.overall)))
-        rows += [(f"  {one.id}", "", *_cells(one)) for one in judge.criteria]
+        rows.append((judge.id, [str(judge.looks), *_cells(judge.overall)]))
+        rows += [(f"  {one.id}", ["", *_cells(one)]) for one in judge.criteria]
     return rows
 
 

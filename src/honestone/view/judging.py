@@ -7,13 +7,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import UnsetType
 
 from honestone.app.people import HANGUL_KEYS, AskedEdit, AskedSheet, BrowserPerson, PersonDesk
 from honestone.core.ballot import NOT_APPLICABLE, Question, answer_problem
 from honestone.report import label_html
+from honestone.report.html_page import draw_page
 from honestone.view.asking import NotTaken, Sent, read_sent
 from honestone.view.served import Query, Served, as_json, page, refused, static, whole_number
 from honestone.view.server import Address, Serving, ViewOptions
@@ -66,11 +67,14 @@ class JudgeSite:
                 return refused(404)
             match asked:
                 case AskedSheet():
-                    return page(_sheet_page(asked, query.get("at", "")))
+                    return _sheet_page(asked, query.get("at", ""))
                 case AskedEdit():
-                    return page(label_html.edit_html(asked.brief, asked.text, str(asked.place), sheet=asked.id))
+                    text = label_html.text_to_edit(asked.text)
+                    return _page(
+                        "edit", brief=asked.brief, text=text, place=str(asked.place), at=0, of=1, sheet=asked.id
+                    )
                 case _:
-                    return page(label_html.waiting_html())
+                    return _page("waiting", at=0, of=0, sheet="")
 
     def take(self, path: str, sent: bytes) -> Served:
         with self._desk.lock:
@@ -123,7 +127,11 @@ def _question_id(asked: AskedSheet, at: int) -> str:
     return f"{asked.id}-{at}"
 
 
-def _sheet_page(asked: AskedSheet, named: str) -> str:
+def _page(name: str, **values: Any) -> Served:
+    return page(draw_page(f"label_{name}.html.j2", served="judge", **values))
+
+
+def _sheet_page(asked: AskedSheet, named: str) -> Served:
     sheet = asked.sheet
     of = len(sheet.items)
     at = whole_number(named)
@@ -135,31 +143,25 @@ def _sheet_page(asked: AskedSheet, named: str) -> str:
             (one.item.requirement, label_html.answer_words(said.answer))
             for one, said in zip(sheet.items, sheet.said, strict=True)
         ]
-        return label_html.sheet_end_html(rows, of, sheet=asked.id)
+        return _page("sheet", rows=rows, at=of, of=of, sheet=asked.id)
     one, said = sheet.items[at], sheet.said[at]
     texts, others = _texts(asked.question)
-    return label_html.item_html(
-        label_html.AskedItem(
-            id=_question_id(asked, at),
-            criterion=one.key[0],
-            item=one.item,
-            heading=one.heading,
-            texts=texts,
-            others=others,
-            input=asked.question.input,
-            reference=asked.question.reference,
-            said="" if said.is_open else f"Your answer: {label_html.answer_words(said.answer)}",
-            evidence=said.evidence,
-            note=said.suggestion,
-        ),
-        at,
-        of,
-        keys=HANGUL_KEYS,
-        served="judge",
-        sheet=asked.id,
-        last_words="" if set(sheet.open_places) - {at} else "No other item is open: your answer hands everything in.",
+    item = label_html.AskedItem(
+        id=_question_id(asked, at),
+        criterion=one.key[0],
+        item=one.item,
+        heading=one.heading,
+        texts=texts,
+        others=others,
+        input=asked.question.input,
+        reference=asked.question.reference,
+        said="" if said.is_open else f"Your answer: {label_html.answer_words(said.answer)}",
+        evidence=said.evidence,
+        note=said.suggestion,
         note_label="What to change",
+        last_words="" if set(sheet.open_places) - {at} else "No other item is open: your answer hands everything in.",
     )
+    return _page("item", asked=item, at=at, of=of, keys=dict(HANGUL_KEYS), sheet=asked.id)
 
 
 def _texts(question: Question) -> tuple[list[label_html.ShownText], list[str]]:

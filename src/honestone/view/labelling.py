@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from msgspec import UnsetType
 
@@ -12,7 +13,8 @@ from honestone.core.artifact import digest_of
 from honestone.core.ballot import NOT_APPLICABLE, answer_problem
 from honestone.core.errors import HonestoneError
 from honestone.core.raters import SETTLED, Difference, RatersAgreement
-from honestone.report.label_html import AskedItem, DifferenceRow, answer_words, end_html, item_html, texts_of_version
+from honestone.report.html_page import draw_page
+from honestone.report.label_html import AskedItem, DifferenceRow, answer_words, texts_of_version
 from honestone.view.asking import NotTaken, Sent, read_sent
 from honestone.view.served import Query, Served, as_json, page, refused, static, whole_number
 from honestone.view.server import Address, ViewOptions, serve
@@ -98,35 +100,35 @@ class LabelSite:
         )
         texts, others = texts_of_version(text.version)
         session.show()
-        return item_html(
-            AskedItem(
-                id=self._id(at),
-                criterion=target.criterion.id,
-                item=target.item,
-                heading="" if target.item.whole else target.criterion.requirement,
-                texts=texts,
-                others=others,
-                input=text.input,
-                reference=text.reference,
-                said="" if given is None else f"Your answer: {answer_words(given.answer)}",
-                evidence=remark.evidence[0].quote if remark.evidence else "",
-                note=remark.note,
-            ),
-            at,
-            len(session.questions),
-            keys=HANGUL_KEYS,
-            served="label",
+        item = AskedItem(
+            id=self._id(at),
+            criterion=target.criterion.id,
+            item=target.item,
+            heading="" if target.item.whole else target.criterion.requirement,
+            texts=texts,
+            others=others,
+            input=text.input,
+            reference=text.reference,
+            said="" if given is None else f"Your answer: {answer_words(given.answer)}",
+            evidence=remark.evidence[0].quote if remark.evidence else "",
+            note=remark.note,
             where=f"Text {question.number} of {session.questions[-1].number}",
         )
+        return self._page("item", at, asked=item, keys=dict(HANGUL_KEYS))
+
+    def _page(self, name: str, at: int, **values: Any) -> str:
+        of = len(self._session.questions)
+        return draw_page(f"label_{name}.html.j2", served="label", at=at, of=of, sheet="", **values)
 
     def _end(self) -> str:
         session = self._session
         untouched = session.untouched
         found = None if untouched else session.agreement()
         skipped = [at for at in session.unanswered if at not in set(untouched)]
-        return end_html(
-            _end_words(session, found, is_open=bool(untouched)),
+        return self._page(
+            "end",
             len(session.questions),
+            words=_end_words(session, found, is_open=bool(untouched)),
             untouched=untouched,
             skipped=skipped,
             found=found,
