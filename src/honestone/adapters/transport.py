@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from honestone import __version__
-from honestone.adapters.loose_json import one_line, tables
 from honestone.adapters.machine import key_in
+from honestone.core.loose_json import one_line, tables
 from honestone.core.needs import NO_NEEDS, KeyNeed, MachineNeeds
 from honestone.ports import CallFailed
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -40,6 +40,47 @@ def parsed_json(text: str | bytes) -> Json:
         return value
     except (ValueError, RecursionError):
         return None
+
+
+_SPACE: Final = re.compile(r"[ \t\r\n]*")
+_DECODER: Final = json.JSONDecoder()
+
+
+class JsonMember(NamedTuple):
+    """A value in a JSON text: its key, or its number in a list; where that begins; where the value begins and ends."""
+
+    key: str | int
+    begin: int
+    start: int
+    end: int
+
+
+def members_of(text: str, at: int) -> Iterator[JsonMember]:
+    """Those of the object or list at `at`, in a text that is known to be JSON."""
+    has_keys, at, number = text[at] == "{", after_space(text, at + 1), 0
+    while text[at] not in "]}":
+        key, begin = number, at
+        if has_keys:
+            key, at = _DECODER.raw_decode(text, at)
+            at = after_space(text, after_space(text, at) + 1)
+        end = _DECODER.raw_decode(text, at)[1]
+        yield JsonMember(key, begin, at, end)
+        at, number = after_space(text, end), number + 1
+        at = after_space(text, at + 1) if text[at] == "," else at
+
+
+def after_space(text: str, at: int) -> int:
+    """Where what comes after JSON's white space begins."""
+    found = _SPACE.match(text, at)
+    return at if found is None else found.end()
+
+
+def each_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    """The object of these members, as a reader's hook. Two under one name would leave open which was meant: ValueError."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("it names a key twice")
+    return found
 
 
 def fence_of(*texts: str) -> str:

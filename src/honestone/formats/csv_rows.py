@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import msgspec
 
 from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
+from honestone.formats.document import MOST_LINES
+from honestone.formats.marked import read_text
 from honestone.formats.nodes import MAX_BYTES, lines_in
+from honestone.formats.source import SourceErrors
 
 
 def csv_rows(
@@ -65,3 +69,15 @@ def json_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, object]]]:
                 place=f"{name}:{number}",
                 hint="tables are read from CSV (NAME.csv) and JSON lines",
             ) from None
+
+
+def table_rows(path: Path, name: str, *, is_strict: bool = False) -> Iterator[tuple[int, Mapping[str, object]]]:
+    """Those of a file: CSV by its ending, else JSON lines. Raises FileError, and SourceErrors after the last row."""
+    text = read_text(path, most=MOST_LINES)
+    if path.suffix.lower() != ".csv":
+        yield from json_rows(text, name)
+        return
+    problems: list[UsageError] = []
+    yield from csv_rows(text, name, problems, is_strict=is_strict)
+    if problems:
+        raise SourceErrors(problems)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
 
 from honestone.core.errors import FileError
 from honestone.formats.marked import Marked, parse_marked, read_text, refuse_too_large
@@ -30,6 +30,14 @@ Fetch: TypeAlias = Callable[[str], str]
 
 # Bytes of a file of JSON lines.
 MOST_LINES: Final = 200_000_000
+
+
+class CodeOfFiles(TypedDict, total=False):
+    """What a person permits of the code in a file, and of what it names on a server, as in `Document`."""
+
+    allow_code: bool
+    run_code: RunCode | None
+    fetch: Fetch | None
 
 
 @dataclass(kw_only=True)
@@ -55,23 +63,12 @@ class Document:
         cls,
         path: Path,
         read_rubric: ReadRubric = read_native_rubric,
-        *,
         read_as: str | None = None,
-        allow_code: bool = False,
-        run_code: RunCode | None = None,
-        fetch: Fetch | None = None,
+        **allowed: Unpack[CodeOfFiles],
     ) -> Document:
         """Raises FileError. JSON lines may be many times larger than a file that is one value."""
         text = read_text(path, most=MOST_LINES)
-        document = cls(
-            path=path,
-            text=text,
-            read_rubric=read_rubric,
-            read_as=read_as,
-            allow_code=allow_code,
-            run_code=run_code,
-            fetch=fetch,
-        )
+        document = cls(path=path, text=text, read_rubric=read_rubric, read_as=read_as, **allowed)
         if not document.is_lines:
             refuse_too_large(document.text, str(path))
         return document

@@ -12,11 +12,8 @@ from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
 from honestone.core.labels import number_of
 from honestone.core.statistics.agreement import Level, Value
-from honestone.formats.csv_rows import csv_rows, json_rows
-from honestone.formats.document import MOST_LINES
+from honestone.formats.csv_rows import table_rows
 from honestone.formats.fields import near
-from honestone.formats.marked import read_text
-from honestone.formats.source import SourceErrors
 
 Row: TypeAlias = Mapping[str, object]
 
@@ -160,18 +157,10 @@ def _raters(table: _Table, columns: Columns) -> list[str]:
 
 
 def _read(path: Path) -> _Table:
-    text, table = read_text(path, most=MOST_LINES), _Table(path.name)
-    problems: list[UsageError] = []
-    rows = (
-        csv_rows(text, path.name, problems, is_strict=True)
-        if path.suffix.lower() == ".csv"
-        else json_rows(text, path.name)
-    )
-    for line, row in rows:
+    table = _Table(path.name)
+    for line, row in table_rows(path, path.name, is_strict=True):
         table.rows.append((line, row))
         table.columns.update(dict.fromkeys(row))
-    if problems:
-        raise SourceErrors(problems)
     if not table.rows:
         raise FileError(f"`{path.name}` has no rows", hint="a row is a unit, a column a rater")
     return table

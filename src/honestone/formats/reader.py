@@ -325,10 +325,11 @@ class FileEntry:
         value = self.raw(key)
         if value is not None and not isinstance(value, list):
             self.problem(f"`{key}` must be a list, not {shown(value)}", key)
-        return [
-            FileEntry(self.reading, (*self.path, key, index))
-            for index in range(len(value) if isinstance(value, list) else 0)
-        ]
+        return [] if value is None else self.below(key).rows()
+
+    def rows(self) -> list[FileEntry]:
+        """The entries of the list that it is; none of anything else."""
+        return [self.below(index) for index in range(len(self.value) if isinstance(self.value, list) else 0)]
 
     def mappings(self, key: str, keys: Keys) -> Iterator[FileEntry]:
         """The entries of a list that are mappings; each that is not is a problem."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from honestone.core.errors import RubricError, UsageError
 from honestone.core.json_value import as_json
@@ -72,20 +72,26 @@ def _comment(text: str) -> list[str]:
 # ---------------------------------------------------------------------------------------------------- in common
 
 
+# What a case has where neither it nor the suite says it.
+_USUAL: Final[Mapping[str, Any]] = {
+    "attempts": 1,
+    "attempt_rule": AttemptRule.MEAN,
+    "timeout": None,
+    "workspace": None,
+    "setup": (),
+    "teardown": (),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Common:
-    """What is said once for all cases."""
+    """What is said once for all cases: criteria and the gate over them, and of the keys of `_USUAL` what all have."""
 
     threshold: Fraction
     floor: Fraction
     criteria: tuple[Criterion, ...]
     title: str
-    attempts: int
-    attempt_rule: AttemptRule
-    timeout: float | None
-    workspace: CaseWorkspace | None
-    setup: tuple[str, ...]
-    teardown: tuple[str, ...]
+    said: Mapping[str, Any]
 
     def names_gate_of(self, rubric: Rubric) -> bool:
         """Whether a case with this rubric can leave threshold, floor and title to the suite."""
@@ -99,18 +105,9 @@ def _common(cases: Sequence[Case]) -> _Common:
     title = _only([case.rubric.title for case in cases], "")
     own_gate = [c for c in cases if (c.rubric.threshold, c.rubric.floor, c.rubric.title) != (threshold, floor, title)]
     criteria = _shared_criteria(cases, own_gate)
-    return _Common(
-        threshold=threshold,
-        floor=floor,
-        criteria=criteria,
-        title=title if criteria else "",
-        attempts=_only([case.attempts for case in cases], 1),
-        attempt_rule=_only([case.attempt_rule for case in cases], AttemptRule.MEAN),
-        timeout=_only([case.timeout for case in cases], None),
-        workspace=_only([case.workspace for case in cases], None),
-        setup=_only([case.setup for case in cases], ()),
-        teardown=_only([case.teardown for case in cases], ()),
-    )
+    said = {key: _only([getattr(case, key) for case in cases], usual) for key, usual in _USUAL.items()}
+    title = title if criteria else ""
+    return _Common(threshold=threshold, floor=floor, criteria=criteria, title=title, said=said)
 
 
 def _only(values: Sequence[Any], otherwise: Any) -> Any:
@@ -134,26 +131,25 @@ def _common_lines(common: _Common) -> list[str]:
         lines += rubric_lines(common.criteria, title=common.title)
     if (common.threshold, common.floor) != (DEFAULT_THRESHOLD, DEFAULT_FLOOR):
         lines += gate_lines(common.threshold, common.floor)
-    lines += _limits(common, attempts=1, attempt_rule=AttemptRule.MEAN, timeout=None)
-    lines += _commands("setup", common.setup)
-    lines += _commands("teardown", common.teardown)
-    if common.workspace is not None:
-        lines += _workspace(common.workspace)
-    return lines
+    return [*lines, *_how_it_runs(common.said, _USUAL)]
 
 
 def gate_lines(threshold: Fraction, floor: Fraction) -> list[str]:
     return [f"threshold: {number_text(threshold * 100)}", f"floor: {number_text(floor * 100)}"]
 
 
-def _limits(of: Case | _Common, *, attempts: int, attempt_rule: AttemptRule, timeout: float | None) -> Iterator[str]:
+def _how_it_runs(said: Mapping[str, Any], otherwise: Mapping[str, Any]) -> Iterator[str]:
     """What differs from what would hold anyway."""
-    if of.attempts != attempts:
-        yield f"attempts: {of.attempts}"
-    if of.attempt_rule != attempt_rule:
-        yield f"attempt_rule: {of.attempt_rule}"
-    if of.timeout is not None and of.timeout != timeout:
-        yield f"timeout: {decimal(exact(of.timeout))}"
+    differs = {key: value for key, value in said.items() if value != otherwise[key]}
+    for key in ("attempts", "attempt_rule"):
+        if key in differs:
+            yield f"{key}: {differs[key]}"
+    if differs.get("timeout") is not None:
+        yield f"timeout: {decimal(exact(differs['timeout']))}"
+    for key in ("setup", "teardown"):
+        yield from _commands(key, differs.get(key, ()))
+    if differs.get("workspace") is not None:
+        yield from _workspace(differs["workspace"])
 
 
 def rubric_lines(criteria: tuple[Criterion, ...], *, title: str = "", gate: list[str] | None = None) -> list[str]:
@@ -182,13 +178,7 @@ def _case(case: Case, common: _Common) -> Iterator[str]:
         yield f"targets: {flow(case.targets)}"
     if case.skip is not None:
         yield from text_lines("skip", case.skip)
-    yield from _limits(case, attempts=common.attempts, attempt_rule=common.attempt_rule, timeout=common.timeout)
-    if case.setup != common.setup:
-        yield from _commands("setup", case.setup)
-    if case.teardown != common.teardown:
-        yield from _commands("teardown", case.teardown)
-    if case.workspace is not None and case.workspace != common.workspace:
-        yield from _workspace(case.workspace)
+    yield from _how_it_runs({key: getattr(case, key) for key in _USUAL}, common.said)
     yield from _input(case.messages)
     if case.reference is not None:
         yield from text_lines("reference", case.reference)

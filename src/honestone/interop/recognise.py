@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 from honestone.core.errors import FileError, UsageError
 from honestone.formats.added_checks import entry_points, load_entry
-from honestone.formats.document import Document, Fetch, RunCode
+from honestone.formats.document import CodeOfFiles, Document
 from honestone.formats.fields import near
 from honestone.formats.project import reading_for
 from honestone.formats.reader import words
@@ -191,13 +191,7 @@ def _unknown(document: Document) -> UsageError:
 
 
 def read_any_suite(
-    path: Path,
-    allowed: Sequence[Path] = (),
-    read_as: str | None = None,
-    *,
-    allow_code: bool = False,
-    run_code: RunCode | None = None,
-    fetch: Fetch | None = None,
+    path: Path, allowed: Sequence[Path] = (), read_as: str | None = None, **code: Unpack[CodeOfFiles]
 ) -> SuiteSource:
     """The suite in a file, of any format that has suites. Losses are in the source, not yet refused.
 
@@ -205,10 +199,7 @@ def read_any_suite(
     at all without it; `fetch`: tests on a server are brought with it. The suite names files of its own project only, or of `allowed` folders. Raises FileError, or UsageError and its kinds with
     places; OutsideProject among them.
     """
-    document = Document.of(
-        path, read_any_rubric, read_as=read_as, allow_code=allow_code, run_code=run_code, fetch=fetch
-    )
-    return read_suite_document(document, allowed)
+    return read_suite_document(Document.of(path, read_any_rubric, read_as=read_as, **code), allowed)
 
 
 def read_suite_document(document: Document, allowed: Sequence[Path] = ()) -> SuiteSource:

@@ -14,7 +14,7 @@ from typing import Final
 from honestone.core.artifact import digest_of
 from honestone.core.errors import FileError, StoreError
 from honestone.core.plan import CHUNK, Bundle, BundleFile
-from honestone.system.files import NEVER_PART, printable
+from honestone.system.files import NEVER_PART, below, printable
 
 _KEY_ENDINGS: Final = (".pem", ".key", ".p12", ".pfx", ".keystore")
 _KEY_NAMES: Final = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", ".pgpass")
@@ -51,14 +51,13 @@ def _files_at(root: Path, place: Path) -> Iterator[Path]:
         _require_harmless(path)
         yield path
         return
-    for folder, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if name not in NEVER_PART)
-        for name in sorted(name for name in names if name not in NEVER_PART):
-            one = Path(folder, name)
-            _require_inside(root, one)
-            if one.is_file():
-                _require_harmless(one)
-                yield one
+    for one in below(path):
+        if one.name in NEVER_PART:
+            continue
+        _require_inside(root, one)
+        if one.is_file():
+            _require_harmless(one)
+            yield one
 
 
 def _require_inside(root: Path, place: Path) -> None:

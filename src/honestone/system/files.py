@@ -136,6 +136,13 @@ def files_at(path: Path) -> list[Path]:
     return list(_walk(path, [])) if path.is_dir() else [path]
 
 
+def below(root: Path, leave_out: Collection[str] = NEVER_PART) -> Iterator[Path]:
+    """All that is no folder below one, in the order of names; nothing of a folder whose name is to be left out."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in leave_out)
+        yield from (Path(folder, name) for name in sorted(names))
+
+
 def _walk(root: Path, notes: list[str]) -> Iterator[Path]:
     """Regular files below a folder in path order. Links are never followed: each is left out with a note."""
     for folder, folders, names in os.walk(root, followlinks=False):

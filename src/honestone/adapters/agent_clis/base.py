@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from honestone.adapters.loose_json import string, table
+from honestone.core.loose_json import string, table
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.process import Ended

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup
-from honestone.adapters.loose_json import count, string, table, tables, total
+from honestone.core.loose_json import count, string, table, tables, total
 from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed, Prompt, Usage
 from honestone.system.process import Ended

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
-from honestone.adapters.loose_json import table
 from honestone.core.errors import SettingsError
+from honestone.core.loose_json import table
 from honestone.ports import Prompt
 from honestone.system.process import Ended, program_from
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from honestone.adapters.agent_clis.base import FAILURES, AgentCli, CliFolders, CliOutcome, Command, Kind, Setup
-from honestone.adapters.loose_json import one_line
 from honestone.adapters.machine import key_in
+from honestone.core.loose_json import one_line
 from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed
 from honestone.system import process

@@ -31,7 +31,7 @@ from honestone.core.errors import UsageError
 from honestone.core.rubric import Check
 from honestone.ports import Finding
 from honestone.system import process
-from honestone.system.files import NEVER_PART
+from honestone.system.files import NEVER_PART, below
 
 MEMORY: Final = 2_000_000_000
 FILE_SIZE: Final = 1_000_000_000
@@ -544,12 +544,7 @@ def digest_of(files: Iterable[Path], base: Path) -> str:
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in NEVER_PART)
-        for name in sorted(files):
-            path = Path(folder, name)
-            if path.is_file() and not name.endswith(".pyc"):
-                yield path
+    return (path for path in below(root) if path.is_file() and not path.name.endswith(".pyc"))
 
 
 def program_words(check: Check) -> tuple[list[str], list[int]]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from posixpath import dirname, normpath
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import unquote
 
 from honestone.adapters.checks.markdown import Link, Page, read_page
@@ -18,9 +17,11 @@ from honestone.core.checks import Told, matching, quoted, visible
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Check
 from honestone.ports import Finding
+from honestone.system.files import below
 
 _BESIDE: Final = "beside"
 _MARKDOWN: Final = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
+_NOT_BESIDE: Final = (".git", ".honestone", "node_modules", ".venv")
 _MOST_FILES_BESIDE: Final = 20_000
 _LARGEST_PAGE_BESIDE: Final = 5_000_000
 
@@ -83,57 +84,47 @@ def _parents(path: str) -> Iterator[str]:
 # --------------------------------------------------------------------------------------------------- links-resolve
 
 
-class _Site(Protocol):
-    """Where relative links lead: the folder artifact, or the neighbours of a file."""
+class _Site:
+    """Where relative links lead: the folder artifact, or a file with its neighbours or without. `holds` says whether a path
+    is there, `text` gives what is in it; `pages` are those that are read already."""
 
-    def holds(self, path: str) -> bool: ...
+    def __init__(
+        self, holds: Callable[[str], bool], text: Callable[[str], str | None], pages: Mapping[str, Page] = {}
+    ) -> None:
+        self._holds, self._text, self._pages = holds, text, dict(pages)
+
+    def holds(self, path: str) -> bool:
+        return path in self._pages or self._holds(path)
 
     def page(self, path: str) -> Page | None:
         """The Markdown page of this path, None for anything else."""
-        ...
-
-
-class _VersionSite:
-    def __init__(self, version: Version) -> None:
-        self._version = version
-        self._places = {place for path in version.files for place in (path, *_parents(path))} | {"."}
-        self._pages: dict[str, Page] = {}
-
-    def holds(self, path: str) -> bool:
-        return path in self._places
-
-    def page(self, path: str) -> Page | None:
         if path not in self._pages:
-            text = self._version.texts.get(path)
-            if text is None or not _is_markdown(path):
+            text = self._text(path) if _is_markdown(path) else None
+            if text is None:
                 return None
             self._pages[path] = read_page(text)
         return self._pages[path]
 
 
-class _FolderSite:
-    """A folder on disk with one file of it as judged. Links in it that lead out are not followed."""
+def _site_of(version: Version) -> _Site:
+    places = {place for path in version.files for place in (path, *_parents(path))} | {"."}
+    return _Site(places.__contains__, version.texts.get)
 
-    def __init__(self, folder: Path, own: str, page: Page) -> None:
+
+class _FolderOnDisk:
+    """A folder that one judged file is in. Links in it that lead out are not followed."""
+
+    def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
-        self._pages: dict[str, Page] = {own: page}
 
     def holds(self, path: str) -> bool:
-        return path in self._pages or self._inside(path) is not None
+        return self._inside(path) is not None
 
-    def page(self, path: str) -> Page | None:
-        if path in self._pages:
-            return self._pages[path]
+    def text(self, path: str) -> str | None:
         place = self._inside(path)
-        if place is None or not _is_markdown(path) or not place.is_file():
+        if place is None or not place.is_file() or place.stat().st_size > _LARGEST_PAGE_BESIDE:
             return None
-        if place.stat().st_size > _LARGEST_PAGE_BESIDE:
-            return None
-        text = as_text(place.read_bytes())
-        if text is None:
-            return None
-        self._pages[path] = read_page(text)
-        return self._pages[path]
+        return as_text(place.read_bytes())
 
     def _inside(self, path: str) -> Path | None:
         try:
@@ -153,7 +144,7 @@ def _links_resolve(check: Check, subject: Subject) -> Told:
             return False, f"no text file matches {quoted(str(check.options['path']))}"
     else:
         chosen = [path for path in version.texts if _is_markdown(path)]
-    site = _VersionSite(version)
+    site = _site_of(version)
     broken = [
         f"{path}: {problem}"
         for path in chosen
@@ -168,24 +159,14 @@ def _links_of_file(check: Check, subject: Subject) -> Told:
     page = read_page(subject.text)
     folder = _beside(check, subject.setting)
     if folder is not None:
-        return _verdict(list(_problems(page, name, _FolderSite(folder, name, page))))
-    problems = list(_problems(page, name, _Alone(name, page)))
+        beside = _FolderOnDisk(folder)
+        return _verdict(list(_problems(page, name, _Site(beside.holds, beside.text, {name: page}))))
+    problems = list(_problems(page, name, _Site(lambda path: False, lambda path: None, {name: page})))
     others = any("not there" in problem for problem in problems)
     told = _verdict(problems)
     if others and told[1] is not None:
         return False, visible(f"{told[1]} (the file is judged alone: name its folder with `beside`)")
     return told
-
-
-class _Alone:
-    def __init__(self, name: str, page: Page) -> None:
-        self._name, self._page = name, page
-
-    def holds(self, path: str) -> bool:
-        return path == self._name
-
-    def page(self, path: str) -> Page | None:
-        return self._page if path == self._name else None
 
 
 def _verdict(broken: list[str]) -> Told:
@@ -247,9 +228,4 @@ def _beside(check: Check, setting: Setting) -> Path | None:
 
 
 def _files_below(folder: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in (".git", ".honestone", "node_modules", ".venv"))
-        for name in sorted(files):
-            path = Path(place, name)
-            if path.is_file() and not path.is_symlink():
-                yield path
+    return (path for path in below(folder, _NOT_BESIDE) if path.is_file() and not path.is_symlink())

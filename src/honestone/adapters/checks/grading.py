@@ -11,8 +11,9 @@ from typing import Any
 
 from honestone.adapters.checks.subject import Subject
 from honestone.adapters.checks.trace import known_of
-from honestone.adapters.loose_json import tables
 from honestone.core.checks import Told, visible
+from honestone.core.json_value import each_once
+from honestone.core.loose_json import tables
 from honestone.core.numbers import exact
 from honestone.core.rubric import Check
 from honestone.ports import Output
@@ -75,7 +76,7 @@ def answer(check: Check, ended: Ended) -> Told:
             ": ".join(filter(None, (f"the grader ended with exit code {ended.exit}", printed)))
         )
     try:
-        said = json.loads(printed, object_pairs_hook=_once)
+        said = json.loads(printed, object_pairs_hook=each_once)
         score = score_of(said)
     except (ValueError, RecursionError) as error:
         return None, visible(f"the grader's answer cannot be read: {error}")
@@ -104,13 +105,6 @@ def score_of(said: Any) -> Fraction:
     if not passed or not all(isinstance(one, bool) for one in passed):
         raise ValueError("it has no `score`")
     return Fraction(passed.count(True), len(passed))
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("it names a key twice")
-    return found
 
 
 def _note(said: Mapping[str, Any], score: Fraction) -> str:

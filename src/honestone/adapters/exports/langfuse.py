@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from honestone.adapters import transport
-from honestone.adapters.loose_json import tables
 from honestone.adapters.transport import Answer, Endpoint, Transport
 from honestone.core.errors import UsageError
 from honestone.core.exported import LangfuseTraces
 from honestone.core.json_value import Json
+from honestone.core.loose_json import tables
 from honestone.ports import CallFailed
 
 HOST_VARIABLES: Final = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST")

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from honestone.adapters.loose_json import count, string, table, tables, total
 from honestone.adapters.models import api_model
 from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.schemas import for_anthropic
+from honestone.core.loose_json import string, table, tables
 from honestone.ports import Completion, Image, Prompt
 
 VERSION = "2023-06-01"
@@ -21,6 +21,14 @@ class AnthropicMessages(ApiModel):
     api = "messages"
     offers = frozenset({"effort"})
     default_max_output = 8_192  # the API wants one, and older models refuse more
+
+    # Its `input_tokens` leaves out what was read from or written to the cache.
+    tokens_at = (
+        "usage",
+        ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+        ("output_tokens",),
+        ("cache_read_input_tokens",),
+    )
 
     def path(self) -> str:
         return "/messages"
@@ -48,8 +56,6 @@ class AnthropicMessages(ApiModel):
         if not isinstance(value.get("content"), list):
             raise api_model.no_reply("no content", self.model)
         stop = string(value.get("stop_reason"))
-        used = table(value.get("usage"))
-        cached = count(used.get("cache_read_input_tokens"))
         blocks = tables(value["content"])
         called = [block for block in blocks if block.get("type") == "tool_use"]
         said = "".join(string(block.get("text")) for block in blocks if block.get("type") == "text")
@@ -57,12 +63,7 @@ class AnthropicMessages(ApiModel):
             text="\n\n".join([*([said] if said else []), *map(json.dumps, called)]),
             calls=api_model.calls_of(called, "input"),
             cut=stop in _CUT,
-            usage=api_model.usage(
-                # Its `input_tokens` leaves out what was read from or written to the cache.
-                total(used.get("input_tokens"), used.get("cache_creation_input_tokens"), cached),
-                count(used.get("output_tokens")),
-                cached,
-            ),
+            usage=self.usage(value),
             model=string(value.get("model")) or None,
             detail={} if not stop or stop in _WHOLE else {"stop": stop},
         )

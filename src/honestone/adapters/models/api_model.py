@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final, Protocol
 
-from honestone.adapters.loose_json import string, table
 from honestone.adapters.models.options import Options, merged
 from honestone.adapters.transport import EVENTS, Endpoint, HttpRefused, hold, host_of, let_go
 from honestone.core.errors import SettingsError
+from honestone.core.loose_json import count, down, string, table, total
 from honestone.core.needs import MachineNeeds
 from honestone.core.suite.trace import ToolCall
 from honestone.ports import CallFailed, Completion, Image, Prompt, Usage
@@ -69,6 +69,9 @@ class ApiModel(ABC):
     # The options beyond the common ones that this API has.
     offers: ClassVar[frozenset[str]] = frozenset()
     default_max_output: ClassVar[int | None] = None
+    # Where an answer has its tokens: the table, the keys in it of those of the prompt and of the reply, and the way to
+    # cached ones.
+    tokens_at: ClassVar[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]]
 
     def __init__(self, *, endpoint: Endpoint, model: str, options: Options | None = None) -> None:
         self.endpoint = endpoint
@@ -158,6 +161,11 @@ class ApiModel(ABC):
         # A lone surrogate cannot be written down anywhere.
         text = read.text.encode(errors="replace").decode()
         return replace(read, text=text, model=read.model or self.model, detail=detail)
+
+    def usage(self, value: Mapping[str, Any]) -> Usage:
+        name, input, output, cached = self.tokens_at
+        used = table(value.get(name))
+        return usage(total(*map(used.get, input)), total(*map(used.get, output)), count(down(used, *cached)))
 
     def max_output(self, prompt: Prompt) -> int | None:
         return prompt.max_output_tokens or self.options.max_output_tokens or self.default_max_output

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from honestone.adapters.loose_json import count, table, tables
 from honestone.adapters.models.api_model import no_reply, usage
 from honestone.adapters.models.catalog import EndpointSettings, find_provider, make_endpoint
 from honestone.adapters.transport import Endpoint, hold, let_go
 from honestone.core.errors import SettingsError
 from honestone.core.json_value import Json, JsonObject
+from honestone.core.loose_json import count, table, tables
 from honestone.core.needs import MachineNeeds
 from honestone.ports import CallFailed, Usage
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from honestone.adapters.loose_json import count, string, table, tables, total
 from honestone.adapters.models import api_model
 from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.probability import answers, google_tokens
 from honestone.adapters.models.schemas import for_google
+from honestone.core.loose_json import string, table, tables
 from honestone.ports import Completion, Image, Prompt
 
 ALTERNATIVES = 5
@@ -22,6 +22,13 @@ class GoogleGenerate(ApiModel):
     can_stream = False
     offers = frozenset({"effort", "probability", "seed"})
     default_max_output = 16_000  # thinking counts as output
+
+    tokens_at = (
+        "usageMetadata",
+        ("promptTokenCount",),
+        ("candidatesTokenCount", "thoughtsTokenCount"),
+        ("cachedContentTokenCount",),
+    )
 
     def path(self) -> str:
         name = self.model if "/" in self.model else f"models/{self.model}"
@@ -58,7 +65,6 @@ class GoogleGenerate(ApiModel):
         called = [table(part["functionCall"]) for part in parts if "functionCall" in part]
         said = [part for part in parts if not part.get("thought")]
         stop = string(first.get("finishReason")) or blocked
-        used = table(value.get("usageMetadata"))
         detail: dict[str, Any] = {} if stop in ("", "STOP") else {"stop": stop}
         if self.options.probability and "logprobsResult" in first:
             detail["probability"] = answers(google_tokens(first["logprobsResult"]))
@@ -66,11 +72,7 @@ class GoogleGenerate(ApiModel):
             text=json.dumps(said) if called else "".join(string(part.get("text")) for part in said),
             calls=api_model.calls_of(called, "args"),
             cut=stop == "MAX_TOKENS",
-            usage=api_model.usage(
-                count(used.get("promptTokenCount")),
-                total(used.get("candidatesTokenCount"), used.get("thoughtsTokenCount")),
-                count(used.get("cachedContentTokenCount")),
-            ),
+            usage=self.usage(value),
             model=string(value.get("modelVersion")) or None,
             detail=detail,
         )

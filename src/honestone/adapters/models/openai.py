@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from honestone.adapters.loose_json import count, string, table, tables
 from honestone.adapters.models import api_model
 from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.probability import answers, openai_tokens
 from honestone.adapters.models.schemas import for_openai
 from honestone.adapters.transport import clean
+from honestone.core.loose_json import string, table, tables
 from honestone.ports import CallFailed, Completion, Image, Prompt
 
 SCHEMA_NAME = "reply"
@@ -27,6 +27,8 @@ class OpenAIResponses(ApiModel):
     api = "responses"
     offers = frozenset({"effort", "probability"})
     default_max_output = 16_000  # thinking counts as output
+
+    tokens_at = ("usage", ("input_tokens",), ("output_tokens",), ("input_tokens_details", "cached_tokens"))
 
     def path(self) -> str:
         return "/responses"
@@ -75,16 +77,11 @@ class OpenAIResponses(ApiModel):
         called = [item for item in tables(value["output"]) if item.get("type") == "function_call"]
         reason = string(table(value.get("incomplete_details")).get("reason")) if status == "incomplete" else ""
         refused = any(p.get("type") == "refusal" for m in final for p in tables(m.get("content")))
-        used = table(value.get("usage"))
         return Completion(
             text="\n".join([*said, *map(json.dumps, called)]),
             calls=api_model.calls_of(called),
             cut=status == "incomplete" and reason != "content_filter",
-            usage=api_model.usage(
-                count(used.get("input_tokens")),
-                count(used.get("output_tokens")),
-                count(table(used.get("input_tokens_details")).get("cached_tokens")),
-            ),
+            usage=self.usage(value),
             model=string(value.get("model")) or None,
             detail=_detail("refusal" if refused else reason, tokens if self.options.probability else None),
         )
@@ -96,6 +93,8 @@ class OpenAIChat(ApiModel):
 
     api = "chat"
     offers = frozenset({"effort", "probability", "seed"})
+
+    tokens_at = ("usage", ("prompt_tokens",), ("completion_tokens",), ("prompt_tokens_details", "cached_tokens"))
 
     def path(self) -> str:
         return "/chat/completions"
@@ -147,7 +146,6 @@ class OpenAIChat(ApiModel):
         parts = "".join(string(p.get("text")) or string(p.get("refusal")) for p in tables(content))
         called, legacy = tables(message.get("tool_calls")), table(message.get("function_call"))
         stop = string(choice.get("finish_reason"))
-        used = table(value.get("usage"))
         tokens = None
         if self.options.probability:
             tokens = openai_tokens(table(choice.get("logprobs")).get("content"))
@@ -155,11 +153,7 @@ class OpenAIChat(ApiModel):
             text=json.dumps(legacy) if legacy else _with_calls(string(content) or parts or refusal, called),
             calls=api_model.calls_of([table(call.get("function")) for call in called] or ([legacy] if legacy else [])),
             cut=stop == "length",
-            usage=api_model.usage(
-                count(used.get("prompt_tokens")),
-                count(used.get("completion_tokens")),
-                count(table(used.get("prompt_tokens_details")).get("cached_tokens")),
-            ),
+            usage=self.usage(value),
             model=string(value.get("model")) or None,
             detail=_detail("refusal" if refusal else "" if stop == "stop" else stop, tokens),
         )

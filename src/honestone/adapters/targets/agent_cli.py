@@ -18,12 +18,12 @@ from typing import Any, Final, Unpack
 from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
 from honestone.adapters.agent_clis.driver import carry_out, failure, require_sendable
 from honestone.adapters.agent_clis.setup import CliAdapter, CliSettings
-from honestone.adapters.loose_json import one_line
 from honestone.adapters.machine import require
 from honestone.adapters.targets.model import with_artifact
 from honestone.adapters.targets.trace_parsing import since
 from honestone.adapters.targets.working_directory import made_folder, skills_installed
 from honestone.core.errors import SettingsError, UsageError
+from honestone.core.loose_json import one_line
 from honestone.core.skill.skill_file import SKILL_FILE, Skill, split
 from honestone.core.suite.case import Case
 from honestone.core.suite.trace import ToolCall, Trace

@@ -24,6 +24,7 @@ from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, Misread, pars
 from honestone.adapters.targets.working_directory import room_for
 from honestone.core.checks import visible
 from honestone.core.errors import UsageError
+from honestone.core.loose_json import table
 from honestone.core.suite.case import Case
 from honestone.ports import Output, Task
 from honestone.system import process
@@ -93,7 +94,7 @@ class PythonTarget:
             why = str(error)
         return Output(text="", error=why, duration_ms=since(began))
 
-    async def _alone(self, task: Task, timeout: float) -> dict[str, Any]:
+    async def _alone(self, task: Task, timeout: float) -> Mapping[str, Any]:
         with room_for(task, cwd=self._cwd, pass_env=self._pass_env) as room:
             program = await self._ready(room.cwd, room.env, timeout)
             try:
@@ -102,7 +103,7 @@ class PythonTarget:
             finally:
                 await asyncio.to_thread(program.end)
 
-    async def _warm(self, task: Task, timeout: float) -> dict[str, Any]:
+    async def _warm(self, task: Task, timeout: float) -> Mapping[str, Any]:
         began = time.monotonic()
         if self._idle:
             program = self._idle.pop()
@@ -150,7 +151,7 @@ class _NotReady(Exception):
 
 async def _call(
     program: WarmProgram, task: Task, artifact: Path | None, cwd: Path, env: Mapping[str, str], timeout: float
-) -> dict[str, Any]:
+) -> Mapping[str, Any]:
     asked = {
         "input": given_of(task),
         "artifact": None if artifact is None else str(artifact),
@@ -174,9 +175,7 @@ def _copy(task: Task, room: Path) -> Iterator[Path | None]:
         remove(place)
 
 
-def _read(answer: bytes) -> dict[str, Any]:
-    try:
-        found = parsed(answer.decode("utf-8", "replace"))
-    except Misread:
-        return {}
-    return found if isinstance(found, dict) else {}
+def _read(answer: bytes) -> Mapping[str, Any]:
+    with contextlib.suppress(Misread):
+        return table(parsed(answer.decode("utf-8", "replace")))
+    return {}

@@ -26,7 +26,8 @@ import msgspec
 
 from honestone.core.artifact import as_text, digest_of
 from honestone.core.errors import FileError, UsageError
-from honestone.core.json_value import line_of, parsed_json, visible
+from honestone.core.json_value import after_space, line_of, members_of, parsed_json, visible
+from honestone.core.loose_json import down, table
 from honestone.core.rubric import slug
 
 MAX_BYTES: Final = 500_000_000
@@ -112,9 +113,9 @@ def read_record(path: Path, name: str) -> RecordFile:
         raise FileError(f"the record {name!r} is not UTF-8 text")
     whole = parsed_json(text)
     for steps in (("cases",), ("results", "results"), ("results",), ("samples",), ()):
-        rows = _at(whole, steps)
+        rows = down(whole, *steps)
         if isinstance(rows, list):
-            about = whole if isinstance(whole, dict) else {}
+            about = table(whole)
             return RecordFile(
                 name=name, digest=digest, rows=rows, places=partial(_line_numbers, text, steps), about=about
             )
@@ -240,44 +241,12 @@ def _row(line: str | bytes, name: str, number: int) -> object:
         ) from None
 
 
-def _at(value: object, steps: Sequence[str]) -> object:
-    for step in steps:
-        value = value.get(step) if isinstance(value, dict) else None
-    return value
-
-
-_SPACE: Final = re.compile(r"[ \t\r\n]*")
-
-
 def _line_numbers(text: str, steps: Sequence[str]) -> list[str]:
-    return [str(line_of(text, at)) for at in _offsets(text, steps)]
-
-
-def _offsets(text: str, steps: Sequence[str]) -> list[int]:
     """Where the entries of a list begin in a JSON text that is whole; `steps` lead to the list."""
-    at = _skip(text, 0)
+    at = after_space(text, 0)
     for step in steps:
-        at = [place for key, place in _inside(text, at) if key == step][-1]
-    return [place for _, place in _inside(text, at)]
-
-
-def _inside(text: str, at: int) -> Iterator[tuple[object, int]]:
-    """Each value of the object or list at `at`: its key, and where it begins."""
-    decode, has_keys = json.JSONDecoder().raw_decode, text[at] == "{"
-    at = _skip(text, at + 1)
-    while text[at] not in "]}":
-        key: object = None
-        if has_keys:
-            key, at = decode(text, at)
-            at = _skip(text, _skip(text, at) + 1)
-        yield key, at
-        at = _skip(text, decode(text, at)[1])
-        at = _skip(text, at + 1) if text[at] == "," else at
-
-
-def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return at if found is None else found.end()
+        at = [one.start for one in members_of(text, at) if one.key == step][-1]
+    return [str(line_of(text, one.start)) for one in members_of(text, at)]
 
 
 # ---------------------------------------------------------------------------------------------------------- the rows
@@ -316,7 +285,7 @@ def _of_report(row: Mapping[str, Any]) -> Iterator[RecordedOutput]:
         trace = each.get("trace")
         if isinstance(trace, dict):
             extra = trace.get("extra")
-            trace = {**(extra if isinstance(extra, dict) else {}), **{k: v for k, v in trace.items() if k != "extra"}}
+            trace = {**table(extra), **{k: v for k, v in trace.items() if k != "extra"}}
         reasons = each.get("reasons")
         why = _text(each.get("error")) or (_text(reasons[0]) if isinstance(reasons, list) and reasons else None)
         yield RecordedOutput(
@@ -336,15 +305,15 @@ def _of_inspect(row: Mapping[str, Any]) -> RecordedOutput:
     said, failed = row["output"], row.get("error")
     text = said.get("completion")
     if text is None and isinstance(said.get("choices"), list) and said["choices"]:
-        text = _content(_at(said["choices"][0], ("message", "content")))
+        text = _content(down(said["choices"][0], "message", "content"))
     usage = said.get("usage")
     seconds = said.get("time")
     return RecordedOutput(
         names=(_id(row.get("id")),),
         attempt=_number(row.get("epoch", 1)),
         output=None if failed else text,
-        error=(_text(_at(failed, ("message",))) or "the sample failed") if failed else _text(said.get("error")),
-        reported={name: _at(usage, (name,)) for name in ("input_tokens", "output_tokens")},
+        error=(_text(down(failed, "message")) or "the sample failed") if failed else _text(said.get("error")),
+        reported={name: down(usage, name) for name in ("input_tokens", "output_tokens")},
         duration_ms=seconds * 1000 if isinstance(seconds, float | int) else None,
         made_by=_text(said.get("model")),
     )
@@ -359,36 +328,36 @@ def _content(content: object) -> object:
 
 def _of_promptfoo(row: Mapping[str, Any]) -> RecordedOutput:
     response = row.get("response")
-    output = _at(response, ("output",))
+    output = down(response, "output")
     if output is not None and not isinstance(output, str):
         output = json.dumps(output, ensure_ascii=False)
-    usage = _at(response, ("tokenUsage",))
+    usage = down(response, "tokenUsage")
     reported = {
-        "input_tokens": _at(usage, ("prompt",)),
-        "output_tokens": _at(usage, ("completion",)),
+        "input_tokens": down(usage, "prompt"),
+        "output_tokens": down(usage, "completion"),
         "usd": row.get("cost"),
     }
     return RecordedOutput(
         names=tuple(_promptfoo_names(row)),
         attempt=None,
         output=output,
-        error=_text(_at(response, ("error",))) or _text(row.get("error")),
+        error=_text(down(response, "error")) or _text(row.get("error")),
         reported=reported,
         duration_ms=row.get("latencyMs"),
-        made_by=_text(_at(row, ("provider", "id"))) or _text(row.get("provider")),
+        made_by=_text(down(row, "provider", "id")) or _text(row.get("provider")),
     )
 
 
 def _promptfoo_names(row: Mapping[str, Any]) -> Iterator[str]:
     """What the reader of promptfoo's configs calls the case: [PROMPT/]TEST[/VALUE...], the values being those of
     variables that list several. Which these are is not in a result, so each choice of them is a name."""
-    described = _text(_at(row, ("testCase", "description")))
+    described = _text(down(row, "testCase", "description"))
     test = _test_number(row.get("testIdx")) if described is None else slug(described, limit=60)
     if described is not None:
         yield described
-    variables = row.get("vars") or _at(row, ("testCase", "vars"))
+    variables = row.get("vars") or down(row, "testCase", "vars")
     values = [slug(_spelled(value), limit=24) for value in variables.values()] if isinstance(variables, dict) else []
-    label = _text(_at(row, ("prompt", "label"))) or _text(_at(row, ("prompt", "raw"))) or ""
+    label = _text(down(row, "prompt", "label")) or _text(down(row, "prompt", "raw")) or ""
     prompts = ["", f"{slug(label, limit=40)}/", f"{slug(Path(label.partition(': ')[0]).stem, limit=40)}/"]
     for most in range(min(len(values), 4) + 1):
         for chosen in combinations(values[:8], most):

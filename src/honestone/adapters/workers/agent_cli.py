@@ -14,9 +14,9 @@ from typing import Final, Unpack
 from honestone.adapters.agent_clis.base import AgentCli, CliOutcome, Setup
 from honestone.adapters.agent_clis.driver import carry_out, failure, require_sendable
 from honestone.adapters.agent_clis.setup import CliAdapter, CliSettings
-from honestone.adapters.loose_json import one_line
 from honestone.adapters.machine import require
 from honestone.core.errors import SettingsError
+from honestone.core.loose_json import one_line
 from honestone.ports import Brief, CallFailed, EagerWorker, WorkDone
 
 LAST_WORDS: Final = 2_000

@@ -18,7 +18,8 @@ from typing import Any, Final
 
 from honestone.core.artifact import as_text
 from honestone.core.errors import FileError
-from honestone.core.json_value import fence_of
+from honestone.core.json_value import each_once, fence_of
+from honestone.core.loose_json import table
 from honestone.ports import Brief, CallFailed, Completion, EagerWorker, Model, Prompt, Usage, WorkDone
 from honestone.prompts.filling import load_schema, load_template
 from honestone.system.files import load_artifact, write_atomically
@@ -198,7 +199,7 @@ def read_edits(text: str, *, cut: bool = False) -> list[Edit]:
         raise Unfit('there are several different JSON objects with "edits" in the reply')
     edits, problems = [], []
     for number, entry in enumerate(found[0]["edits"], 1):
-        named = entry if isinstance(entry, dict) else {}
+        named = table(entry)
         texts = [part for name in ("path", "search", "replace") if isinstance(part := named.get(name), str)]
         if len(texts) == 3:
             edits.append(Edit(*texts))
@@ -264,7 +265,7 @@ def _path(named: str, files: Mapping[str, Shown], place: Path) -> str:
 def _objects_with_edits(text: str) -> list[dict[str, Any]]:
     """Whole top-level objects that have a list of edits, in order."""
     # Not strict: a raw line break inside a string is a common slip that can mean only one thing.
-    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_no_twins)
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=each_once)
     found: list[dict[str, Any]] = []
     at = text.find("{")
     for _ in range(_MAX_OBJECTS):
@@ -279,14 +280,6 @@ def _objects_with_edits(text: str) -> list[dict[str, Any]]:
                 found.append(value)
         at = text.find("{", end)
     return found
-
-
-def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Two values under one name would leave open which was meant."""
-    out = dict(pairs)
-    if len(out) != len(pairs):
-        raise ValueError("a name occurs twice")
-    return out
 
 
 # ------------------------------------------------------------------------------------------------------ small parts

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from honestone.core.errors import FileError, UsageError
+from honestone.core.errors import FileError
 from honestone.core.rubric import Criterion, Item, Rubric, free_id, slug
 from honestone.core.suite.case import Case, Message, Suite
-from honestone.formats.csv_rows import csv_rows, json_rows
-from honestone.formats.document import MOST_LINES
+from honestone.formats.csv_rows import table_rows
 from honestone.formats.drafts.found import Notes, TakenPart, plain_name
-from honestone.formats.marked import read_text
-from honestone.formats.source import SourceErrors
 
 TABLES: Final = (".csv", ".jsonl", ".ndjson")
 _INPUTS: Final = ("input", "question", "prompt", "query")
@@ -37,7 +34,7 @@ class SuiteFromTable:
 
 def suite_from_table(path: Path, *, most: int | None = None) -> SuiteFromTable:
     """Raises FileError or SourceErrors where the file is not a table or no column can be the input."""
-    rows = list(islice(_rows(path), most))
+    rows = list(islice(table_rows(path, str(path)), most))
     columns = list(dict.fromkeys(column for _, row in rows for column in row if column.strip()))
     input, reference = _first(columns, _INPUTS), _first(columns, _REFERENCES)
     if input is None:
@@ -59,17 +56,6 @@ def suite_from_table(path: Path, *, most: int | None = None) -> SuiteFromTable:
         to_check=_to_check(cases, notes.taken),
         notes=(f"{empty} rows have no text in `{input}` and were left out",) if empty else (),
     )
-
-
-def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
-    text = read_text(path, most=MOST_LINES)
-    if path.suffix.lower() != ".csv":
-        yield from json_rows(text, str(path))
-        return
-    problems: list[UsageError] = []
-    yield from csv_rows(text, str(path), problems)
-    if problems:
-        raise SourceErrors(problems)
 
 
 def _first(columns: Sequence[str], names: Sequence[str]) -> str | None:

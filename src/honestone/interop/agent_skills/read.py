@@ -84,12 +84,9 @@ def _entries(top: FileEntry) -> Iterator[FileEntry]:
 
 def _listed(at: FileEntry) -> Iterator[FileEntry]:
     """The entries of a list, or of the lists in a mapping."""
-    value = at.value
-    if isinstance(value, dict):
-        for key in value:
-            yield from _listed(at.below(key)) if isinstance(value[key], list) else ()
-    for index in range(len(value) if isinstance(value, list) else 0):
-        yield FileEntry(at.reading, (*at.path, index))
+    for key in at.value if at.is_mapping else ():
+        yield from _listed(at.below(key)) if isinstance(at.value[key], list) else ()
+    yield from at.rows()
 
 
 def _case(

@@ -52,10 +52,8 @@ def read_triggers(document: Document) -> SuiteSource:
 
 def _entries(at: FileEntry, wanted: bool | None, groups: set[Steps]) -> Iterator[tuple[FileEntry, bool | None]]:
     """Each query, with whether it should trigger where the name of its list says so. `groups` gets where such lists are."""
-    if isinstance(at.value, list):
-        for index in range(len(at.value)):
-            yield FileEntry(at.reading, (*at.path, index)), wanted
-    elif not at.is_mapping:
+    yield from ((entry, wanted) for entry in at.rows())
+    if not isinstance(at.value, list | dict):
         at.problem(f"trigger evals are a list of queries, not {shown(at.value)}")
     for key in at.value if at.is_mapping else ():
         is_mapping = isinstance(at.value[key], dict)

@@ -59,11 +59,8 @@ def _rows(document: Document) -> Iterator[tuple[FileReading, FileEntry]]:
             yield reading, reading.at()
         return
     whole = FileReading(document.marked)
-    if not isinstance(document.value, list):
-        yield whole, whole.at()
-        return
-    for index in range(len(document.value)):
-        yield whole, whole.at((index,))
+    top = whole.at()
+    yield from ((whole, row) for row in (top.rows() if isinstance(top.value, list) else [top]))
 
 
 def _case(reading: FileReading, row: FileEntry, number: int) -> Case | None:

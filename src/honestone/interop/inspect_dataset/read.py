@@ -80,8 +80,7 @@ def _samples(document: Document, main: FileReading) -> Iterator[FileEntry]:
         if not isinstance(document.marked.value, list):
             main.problem(f"a dataset is a list of samples, not {shown(document.marked.value)}", ())
             return
-        for index in range(len(document.marked.value)):
-            yield FileEntry(reading, (index,))
+        yield from reading.at().rows()
 
 
 def _table(document: Document, main: FileReading) -> Iterator[FileEntry]:

@@ -57,10 +57,8 @@ def sample_case(at: FileEntry, number: int, siblings: SiblingFiles) -> Case | No
 
 
 def _messages(at: FileEntry) -> list[Message]:
-    value = at.raw("input")
-    path = (*at.path, "input")
-    if isinstance(value, list):
-        return [m for index in range(len(value)) if (m := _message(FileEntry(at.reading, (*path, index)))) is not None]
+    if isinstance(at.raw("input"), list):
+        return [said for entry in at.each("input") if (said := _message(entry)) is not None]
     text = at.text("input")
     return [Message("user", text)] if text is not None else []
 

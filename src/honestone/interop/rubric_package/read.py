@@ -52,9 +52,8 @@ def entries_of(reading: FileReading, root: FileEntry) -> list[FileEntry]:
         root.problem("a rubric must be a list of criteria")
         return []
     found: list[FileEntry] = []
-    for index, entry in enumerate(root.value):
-        one = reading.at((*root.path, index))
-        if not isinstance(entry, dict) or "criteria" not in entry:
+    for one in root.rows():
+        if not one.is_mapping or "criteria" not in one.value:
             found.append(one)
         elif one.read(TABLES["section"]):
             found += one.each("criteria")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from honestone.core.json_value import Json, JsonObject
+from honestone.core.loose_json import table
 from honestone.interop.traces import task
 
 
@@ -12,14 +13,11 @@ def is_sample(plain: JsonObject) -> bool:
 
 def task_of(sample: JsonObject, place: str) -> task.TracedTask:
     """The final output, not the messages on the way to it. A sample that failed has none."""
-    output = sample.get("output")
-    said = output if isinstance(output, dict) else {}
-    usage = said.get("usage")
-    used = usage if isinstance(usage, dict) else {}
+    said = table(sample.get("output"))
+    used = table(said.get("usage"))
     calls = task.calls_in(sample.get("messages"))
     seconds = task.amount(sample.get("total_time"))
-    metadata = sample.get("metadata")
-    facts = task.facts_of({**(metadata if isinstance(metadata, dict) else {}), "model": said.get("model")})
+    facts = task.facts_of({**table(sample.get("metadata")), "model": said.get("model")})
     return task.TracedTask(
         name=f"{sample.get('id')}/{sample.get('epoch')}",
         place=place,

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from honestone.core.json_value import Json, JsonObject
+from honestone.core.loose_json import table, tables
 from honestone.core.suite.trace import ToolCall
 from honestone.interop.traces import task
 
-_MODEL_CALL: Final = "GENERATION"
 _TOOL: Final = "TOOL"
 
 
@@ -36,7 +36,7 @@ def tasks_of(rows: Sequence[tuple[str, JsonObject]]) -> Iterator[task.TracedTask
             inner.setdefault(name, []).append(row)
         else:
             traces[name] = place, row
-            inner.setdefault(name, []).extend(task.objects_in(row.get("observations")))
+            inner.setdefault(name, []).extend(tables(row.get("observations")))
     for name, (place, trace) in traces.items():
         yield _task(name, place, trace, sorted(inner.get(name, []), key=lambda one: str(one.get("startTime") or "")))
 
@@ -69,11 +69,10 @@ def _task(name: str, place: str, trace: JsonObject, seen: Sequence[JsonObject]) 
 
 
 def _facts(trace: JsonObject, said: Sequence[JsonObject]) -> dict[str, str]:
-    metadata = task.decoded(trace.get("metadata"))
     tags = trace.get("tags")
     named: Json = trace.get("name") or next((one.get("name") for one in said), None)
     plain = {key: trace.get(key) for key in ("environment", "release", "version", "sessionId", "userId")}
-    known = task.facts_of({**(metadata if isinstance(metadata, dict) else {}), **plain, "name": named})
+    known = task.facts_of({**table(task.decoded(trace.get("metadata"))), **plain, "name": named})
     return known | ({"tags": ",".join(sorted(map(str, tags)))} if isinstance(tags, list) and tags else {})
 
 

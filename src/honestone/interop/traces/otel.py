@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from honestone.core.json_value import Json, JsonObject
+from honestone.core.loose_json import table, tables
 from honestone.core.suite.case import Message
 from honestone.core.suite.trace import ToolCall
 from honestone.interop.traces import task
@@ -73,23 +74,23 @@ def spans_of(plain: JsonObject, place: str) -> Iterator[Span]:
     if "resourceSpans" not in plain:
         yield _span(plain, {}, place)
         return
-    for resource in task.objects_in(plain.get("resourceSpans")):
-        about = _dict(resource.get("resource"))
+    for resource in tables(plain.get("resourceSpans")):
+        about = table(resource.get("resource"))
         shared = _attributes(about.get("attributes"))
-        for scope in task.objects_in(resource.get("scopeSpans", resource.get("instrumentationLibrarySpans"))):
-            for span in task.objects_in(scope.get("spans")):
+        for scope in tables(resource.get("scopeSpans", resource.get("instrumentationLibrarySpans"))):
+            for span in tables(scope.get("spans")):
                 yield _span(span, shared, place)
 
 
 def is_span(plain: JsonObject) -> bool:
-    context = _dict(plain.get("context"))
+    context = table(plain.get("context"))
     return "attributes" in plain and ("spanId" in plain or "span_id" in plain or "span_id" in context)
 
 
 def _span(plain: JsonObject, shared: Mapping[str, Json], place: str) -> Span:
-    context = _dict(plain.get("context"))
+    context = table(plain.get("context"))
     values = {**shared, **_attributes(plain.get("attributes"))}
-    for event in task.objects_in(plain.get("events")):
+    for event in tables(plain.get("events")):
         for key, value in _attributes(event.get("attributes")).items():
             values.setdefault(_OLD.get(key, key), value)
 
@@ -197,7 +198,7 @@ def _attributes(value: Json) -> dict[str, Json]:
     """Attributes as OTLP lists them, or as an object from names to values."""
     if isinstance(value, dict):
         return dict(value)
-    pairs = ((one.get("key"), _any(one.get("value"), 0)) for one in task.objects_in(value))
+    pairs = ((one.get("key"), _any(one.get("value"), 0)) for one in tables(value))
     return {key: found for key, found in pairs if isinstance(key, str)}
 
 
@@ -211,10 +212,6 @@ def _any(value: Json, depth: int) -> Json:
     if "intValue" in value:
         return task.whole_number(value["intValue"])
     if "arrayValue" in value:
-        return [_any(one, depth + 1) for one in task.objects_in(_dict(value["arrayValue"]).get("values"))]
-    pairs = task.objects_in(_dict(value.get("kvlistValue")).get("values"))
+        return [_any(one, depth + 1) for one in tables(table(value["arrayValue"]).get("values"))]
+    pairs = tables(table(value.get("kvlistValue")).get("values"))
     return {str(one.get("key")): _any(one.get("value"), depth + 1) for one in pairs}
-
-
-def _dict(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}

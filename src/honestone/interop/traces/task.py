@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from honestone.core.json_value import Json, JsonObject
+from honestone.core.loose_json import tables
 from honestone.core.suite.case import Message
 from honestone.core.suite.trace import ToolCall
 
@@ -119,26 +120,21 @@ def calls_in(messages: Json) -> list[ToolCall]:
     conventions (parts `tool_call`, `tool_call_response`), of chat APIs (`tool_calls`, the role `tool`) and of Inspect."""
     results: dict[str, Json] = {}
     asked: list[tuple[Json, Json, Json]] = []
-    for row in objects_in(messages):
+    for row in tables(messages):
         if row.get("role") == "tool" and isinstance(row.get("tool_call_id"), str):
             results[str(row["tool_call_id"])] = text_in(row.get("content"))
-        for part in objects_in(row.get("parts")):
+        for part in tables(row.get("parts")):
             if part.get("type") == "tool_call":
                 asked.append((part.get("id"), part.get("name"), part.get("arguments")))
             elif part.get("type") == "tool_call_response" and isinstance(part.get("id"), str):
                 results[str(part["id"])] = part.get("response", part.get("result"))
-        for call in objects_in(row.get("tool_calls")):
+        for call in tables(row.get("tool_calls")):
             inner = call.get("function")
             of = inner if isinstance(inner, dict) else call
             name = inner if isinstance(inner, str) else of.get("name")
             asked.append((call.get("id"), name, of.get("arguments", of.get("args"))))
     found = [tool_call(name, given, results.get(id) if isinstance(id, str) else None) for id, name, given in asked]
     return [one for one in found if one is not None]
-
-
-def objects_in(value: Json) -> list[JsonObject]:
-    """The objects of a list; none of anything else."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def facts_of(plain: Mapping[str, Json]) -> dict[str, str]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.errors import FileError
+from honestone.core.loose_json import down
 from honestone.core.numbers import ONE
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric
 from honestone.formats.document import Document
@@ -105,7 +106,7 @@ def _file(reading: FileReading, root: FileEntry) -> tuple[list[Criterion], str]:
             root.problem("this rubric has no criteria", "criteria", NO_RUBRIC)
         entries = root.each("criteria")
     else:
-        entries = [reading.at((*root.path, index)) for index in range(len(root.value))]
+        entries = root.rows()
     seen: dict[str, Steps] = {}
     criteria = []
     for entry in entries:
@@ -158,7 +159,7 @@ def _choices(reading: FileReading, entry: FileEntry) -> list[str] | None:
 
 def _configuration(reading: FileReading, path: Path) -> list[Criterion]:
     """The rubric judges of a run configuration, each a group with its weight."""
-    task = _down(reading.marked.value, JUDGES[:-1])
+    task = down(reading.marked.value, *JUDGES[:-1])
     if not isinstance(task, dict) or not isinstance(task.get("judges"), list):
         reading.problem(
             "this verifiers configuration names no rubric: its tasks and rewards are Python packages", JUDGES, NO_RUBRIC
@@ -168,7 +169,7 @@ def _configuration(reading: FileReading, path: Path) -> list[Criterion]:
     tasks = reading.at(JUDGES[:-1])
     for name in task.get("rewards") or ():
         reading.loss(f"the reward `{name}` is Python code", (*JUDGES[:-1], "rewards", name))
-    taskset = _down(reading.marked.value, ("env", "taskset", "id"))
+    taskset = down(reading.marked.value, "env", "taskset", "id")
     if taskset is not None:
         reading.loss(f"the rewards that the taskset `{taskset}` computes are Python code", ("env", "taskset", "id"))
     judges = [found for entry in tasks.each("judges") if (found := _judge(reading, entry, path)) is not None]
@@ -177,12 +178,6 @@ def _configuration(reading: FileReading, path: Path) -> list[Criterion]:
     if len(judges) > 1:
         reading.note("several rubric judges: their weighted mean, where verifiers adds up weight times score")
     return list(judges[0].children) if len(judges) == 1 else judges
-
-
-def _down(value: Any, steps: Sequence[str]) -> Any:
-    for step in steps:
-        value = value.get(step) if isinstance(value, dict) else None
-    return value
 
 
 def _judge(reading: FileReading, entry: FileEntry, config: Path) -> Criterion | None:

@@ -16,6 +16,13 @@ def tables(value: object) -> list[Mapping[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
+def down(value: object, *steps: str) -> Any:
+    """What is at the end of a way of keys; None where it is not there."""
+    for step in steps:
+        value = table(value).get(step)
+    return value
+
+
 def string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
