@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import checks, lost, never_crashes, put, suite_of, wrong
 
-from honestone.core.errors import HonestoneError, UsageError
+from honestone.core.errors import UsageError
 from honestone.core.suite.case import AttemptRule, Case
 from honestone.formats.document import Document
 from honestone.interop.promptfoo.asserts import FORMATS, READ_TYPES, assertion_of_cell
@@ -292,7 +292,10 @@ def test_code_is_lost_or_named_and_never_run_by_reading(tmp_path: Path) -> None:
         ("the tests of `evil.py`", True),
         ("the `transform` of a test", False),
     ]
-    assert [case.skip is None for case in source.suite.cases] == [False, True]
+    assert [case.skip for case in source.suite.cases] == [
+        "its prompt is made by code of this config, which runs with --allow-code only",
+        "its variable `a` cannot be read",
+    ]
 
 
 PNG = b"\x89PNG\r\n\x1a\n\0"
@@ -520,18 +523,20 @@ def test_options_of_a_run_that_promptfoo_warns_of_are_losses(tmp_path: Path, odd
         "prompts: [a]\nproviders: [echo, null]\n",
     ],
 )
-def test_what_promptfoo_refuses_stays_an_error(tmp_path: Path, text: str) -> None:
-    with pytest.raises(HonestoneError):
-        READERS[0].read(put(tmp_path, text))
+def test_what_promptfoo_refuses_is_a_loss_and_nothing_is_run_in_its_place(tmp_path: Path, text: str) -> None:
+    source = suite_of(READERS[0], put(tmp_path, text))
+    (loss,) = source.losses
+    assert "--accept-loss leaves it out" in str(loss.hint)
+    assert all(case.skip for case in source.suite.cases)
 
 
 def test_a_table_of_lines_with_a_character_that_no_text_can_hold_is_a_loss(tmp_path: Path) -> None:
-    r"""`\0` is text to JavaScript. What is no JSON stays an error, as in promptfoo."""
+    r"""`\0` is text to JavaScript. So is a table that is no JSON, which promptfoo refuses."""
     text = "prompts: ['{{q}}']\nproviders: [echo]\ntests: t.jsonl\n"
     source = suite_of(READERS[0], put(tmp_path, text, t_jsonl='{"vars": {"q": "a\\u0000b"}}\n'))
     assert len(lost(source)) == 1 and "NUL" in lost(source)[0]
-    with pytest.raises(HonestoneError):
-        READERS[0].read(put(tmp_path, text, t_jsonl='{"vars": \n'))
+    (loss,) = suite_of(READERS[0], put(tmp_path, text, t_jsonl='{"vars": \n')).losses
+    assert "t.jsonl:1" in loss.place
 
 
 def test_a_column_may_hold_the_threshold_of_an_expected_value(tmp_path: Path) -> None:
@@ -662,11 +667,37 @@ def test_its_own_files_are_recognised(tmp_path: Path, text: str) -> None:
         "prompts: [a]\ndescription: x\ntests: [{vars: {input: hi}, assert: [A plain sentence]}]\n",
         "suite: 1\ncases: []\n",
         "[judges]\n",
-        "tests: [{vars: {a: 1}}]\n",
+        "tests: [{id: a, vars: {a: 1}}]\n",
     ],
 )
 def test_files_of_others_are_not_claimed(tmp_path: Path, text: str) -> None:
     """AgentV has prompts and tests too; its reader is asked first."""
+    assert READERS[0].signs(put(tmp_path, text)) <= 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tests: [{vars: {a: 1}}, {vars: {a: 2}, assert: [{type: icontains, value: b}]}]\n",
+        "defaultTest: {assert: [{type: is-json}]}\ntests: [{vars: {a: 1}}]\n",
+        "name: x\nprompts: ['{{a}}']\nproviders: ['openai:gpt-5']\ntests: [{id: one, vars: {a: b}, assert: [{type: contains, value: b}]}]\n",
+        "prompts: ['{{a}}']\ntargets: [{id: 'file://p.py', label: mine}]\ntests: [{id: one, vars: {a: b}}]\n",
+        "prompts: ['{{a}}']\nproviders: [{'openai:gpt-5': {temperature: 0}}]\ntests: [{id: one, vars: {a: b}}]\n",
+        "prompts: ['{{a}}']\ntargets: [echo]\n",
+    ],
+)
+def test_a_config_is_known_by_the_names_of_its_providers_and_tests_by_what_they_have(tmp_path: Path, text: str) -> None:
+    """Names with a colon are promptfoo's, AgentV's tests have ids, and only promptfoo has `defaultTest`."""
+    document = put(tmp_path, text)
+    assert recognise(document) is READERS[0]
+    assert read_any_suite(document.path).dialect == "promptfoo"
+
+
+@pytest.mark.parametrize(
+    "providers", ["[mine]", "['agentv:codex-cli']", "[{id: 'openai:gpt-5', runtime: host}]", "[{id: mine}]"]
+)
+def test_a_config_whose_providers_may_be_agentvs_is_left_to_it(tmp_path: Path, providers: str) -> None:
+    text = f"prompts: ['{{{{a}}}}']\nproviders: {providers}\ntests: [{{id: one, vars: {{a: b}}}}]\n"
     assert READERS[0].signs(put(tmp_path, text)) <= 20
 
 
@@ -923,8 +954,7 @@ tests:
         "`regex` is not a valid pattern: missing ), unterminated subpattern at position 0 (patterns are Python's here)",
     ]
     outside = text.replace("value: [a, b]", "value: 'file:///etc/passwd'")
-    with pytest.raises(HonestoneError, match="leads out of the folder"):
-        READERS[0].read(put(tmp_path, outside))
+    assert any("leads out of the folder" in one for one in lost(suite_of(READERS[0], put(tmp_path, outside))))
 
 
 def test_files_that_are_missing_are_losses_as_promptfoo_runs_without_them(tmp_path: Path) -> None:
@@ -953,6 +983,64 @@ tests:
     assert [case.skip for case in alone.suite.cases] == [
         "its prompts or tests are missing, made by a program or on a server"
     ]
+
+
+BROKEN = {
+    "a test of another kind": (
+        "tests: [one, 2, {vars: {q: a}, assert: [{type: is-json}]}]",
+        "must be a mapping, not 2",
+    ),
+    "a label that is no text": ("prompts: ['{{q}}', {raw: x, label: []}]", "`label` must be text"),
+    "an empty prompt file": ("prompts: ['{{q}}', file://empty.txt]", "holds no prompt"),
+    "a prompt of another kind": ("prompts: ['{{q}}', null]", "must be a mapping, not nothing"),
+    "tests that are not YAML": (
+        "tests: [file://odd.yaml, {vars: {q: a}, assert: [{type: is-json}]}]",
+        "does not belong",
+    ),
+    "a table with a column twice": ("tests: [t.csv, {vars: {q: a}, assert: [{type: is-json}]}]", "the same name"),
+    "a table with a cell too many": ("tests: [u.csv, {vars: {q: a}, assert: [{type: is-json}]}]", "2 cells"),
+    "a file of another machine": ("prompts: ['{{q}}', 'file:///home/somebody/p.txt']", "leads out"),
+    "a provider of another kind": ("providers: [echo, 3]", "must be text or a mapping"),
+    "scenarios of another kind": ("scenarios: {a: b}", "must be a list"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_wrong_with_one_part_keeps_no_other_from_being_read(tmp_path: Path, name: str) -> None:
+    """Each is one loss with its place; the test that is whole is a case."""
+    odd, said = BROKEN[name]
+    whole = {
+        "prompts": "prompts: ['{{q}}']",
+        "providers": "providers: [echo]",
+        "tests": "tests: [{vars: {q: a}, assert: [{type: is-json}]}]",
+    }
+    whole[odd.partition(":")[0]] = odd
+    files = {"empty_txt": "\n", "odd_yaml": "a: b: c\n", "t_csv": "q,q\n1,2\n", "u_csv": "q\n1,2\n", "one": "a: 1"}
+    source = suite_of(READERS[0], put(tmp_path, "\n".join([*whole.values(), ""]), **files))
+    assert any(said in loss for loss in lost(source)), lost(source)
+    assert "a" in [case.input for case in source.suite.cases if case.skip is None]
+
+
+def test_a_case_whose_variables_cannot_be_read_is_skipped_and_says_so(tmp_path: Path) -> None:
+    """It would be run with another input otherwise. One that overrides them is run."""
+    text = """
+prompts: ['{{q}}']
+providers: [echo]
+defaultTest: {vars: {q: file://none.txt}, assert: [{type: is-json}]}
+tests:
+  - {}
+  - vars: {q: b}
+  - vars: none.yaml
+  - vars: [a: 1]
+"""
+    source = suite_of(READERS[0], put(tmp_path, text))
+    assert [case.skip for case in source.suite.cases] == [
+        "its variable `q` cannot be read",
+        None,
+        "its variable `q` cannot be read",
+        "its variable `q` cannot be read",
+    ]
+    assert len(lost(source)) == 3
 
 
 def test_prompts_and_providers_alone_are_a_config(tmp_path: Path) -> None:

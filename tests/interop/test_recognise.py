@@ -135,12 +135,12 @@ def test_a_schema_of_another_kind_decides_nothing(tmp_path: Path) -> None:
 def test_a_refusal_says_what_was_assumed_and_why(tmp_path: Path) -> None:
     """The last of the errors names the format, the keys it was taken for, and how to say another."""
     path = tmp_path / "c.yaml"
-    path.write_text("prompts: ['{{q}}']\nproviders: [echo]\ndefaultTest: {}\ntests: [3]\n")
+    path.write_text("prompts: ['{{q}}']\nproviders: [echo]\nevaluateOptions: {}\nredteam: {}\n")
     with pytest.raises(UsageError) as told:
         read_any_suite(path)
-    last = list(told.value.errors)[-1]
+    last = told.value
     assert (
-        "read as promptfoo, as it has `prompts`, `providers`, `tests`, `defaultTest`; --as FORMAT reads it as another"
+        "read as promptfoo, as it has `prompts`, `providers`, `evaluateOptions`; --as FORMAT reads it as another"
         in (last.hint or "")
     )
 

@@ -12,9 +12,11 @@ from honestone.core.images import LARGEST_IMAGE, image_type
 from honestone.formats.marked import Marked, parse_marked, read_bytes, read_text
 from honestone.formats.project import may_read
 from honestone.formats.reader import FileReading, Steps
+from honestone.formats.source import Loss
 
 # How many files one reading may open: a glob over a whole disk is a mistake.
 MAX_FILES: Final = 5_000
+LEFT_OUT: Final = "--accept-loss leaves it out"
 
 
 def _data_url(file: Path) -> str:
@@ -28,7 +30,7 @@ def _data_url(file: Path) -> str:
 
 class SiblingFiles:
     """The folder of a file and what has been read from it. Every failure is a problem at the place that names the file; a
-    file that is missing is a loss where `loses_missing`, in formats whose own tool runs without it."""
+    file that is missing or cannot be read is a loss where `loses_missing`, in formats whose own tool runs without it."""
 
     def __init__(self, base: Path, *, loses_missing: bool = False) -> None:
         self.base = base
@@ -37,6 +39,15 @@ class SiblingFiles:
 
     def _missing(self, reading: FileReading, message: str, path: Steps) -> None:
         (reading.loss if self.loses_missing else reading.problem)(message, path)
+
+    def _unreadable(self, reading: FileReading, error: FileError, path: Steps) -> None:
+        """What is wrong inside the file keeps its own place."""
+        if self.loses_missing:
+            place = error.place or reading.marked.at(path)
+            hint = f"{error.hint}; {LEFT_OUT}" if error.hint else LEFT_OUT
+            reading.losses.append(Loss(place=place, message=error.message, hint=hint))
+        else:
+            reading.elsewhere(error, path)
 
     def find(self, reading: FileReading, name: str, path: Steps, *, within: Path | None = None) -> Path | None:
         """The file or folder of this name, relative to `within` (the base, if left out)."""
@@ -77,10 +88,7 @@ class SiblingFiles:
         try:
             return read(file)
         except FileError as error:
-            if self.loses_missing:
-                reading.loss(error.message, path, "--accept-loss leaves it out")
-            else:
-                reading.elsewhere(error, path)
+            self._unreadable(reading, error, path)
             return None
 
     def marked(self, reading: FileReading, file: Path, path: Steps) -> Marked | None:
@@ -89,7 +97,7 @@ class SiblingFiles:
         try:
             return None if text is None else parse_marked(text, str(file))
         except FileError as error:
-            reading.elsewhere(error, path)
+            self._unreadable(reading, error, path)
             return None
 
     def named(self, reading: FileReading, name: str, path: Steps, *, within: Path | None = None) -> Marked | None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from honestone.core.checks import KINDS, fits, measures, own_gate
-from honestone.core.errors import UsageError
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Check, Criterion, as_written, slug
@@ -487,20 +485,15 @@ def read_assertions(at: FileEntry, scope: Scope) -> list[Criterion]:
 def read_assertion(at: FileEntry, scope: Scope) -> Criterion | None:
     """One assertion, left out where something is wrong with it: promptfoo loads the file, and fails the test when it makes the
     assertion."""
-    with lenient(at.reading, _LEFT_OUT) as wrong:
-        criterion = _assertion(at, scope)
-    return None if wrong else criterion
+    known = len(at.reading.problems)
+    criterion = _assertion(at, scope)
+    return None if lose_problems(at.reading, _LEFT_OUT, since=known) else criterion
 
 
-@contextmanager
-def lenient(reading: FileReading, hint: str) -> Iterator[list[UsageError]]:
-    """What is found wrong meanwhile becomes a loss, and is listed in what this gives: promptfoo warns of it, and reads on. A
-    file outside of the project stays an error."""
-    known = len(reading.problems)
-    wrong: list[UsageError] = []
-    yield wrong
-    wrong += [one for one in reading.problems[known:] if "leads out of the folder" not in one.message]
-    reading.problems[known:] = [one for one in reading.problems[known:] if one not in wrong]
+def lose_problems(reading: FileReading, hint: str, *, since: int = 0) -> bool:
+    """Whether something was found wrong; it becomes a loss."""
+    wrong = reading.problems[since:]
+    del reading.problems[since:]
     reading.losses += [
         Loss(
             place=one.place or reading.marked.at(()),
@@ -509,6 +502,7 @@ def lenient(reading: FileReading, hint: str) -> Iterator[list[UsageError]]:
         )
         for one in wrong
     ]
+    return bool(wrong)
 
 
 _LEFT_OUT = "--accept-loss leaves the assertion out, which promptfoo fails"

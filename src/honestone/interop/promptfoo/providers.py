@@ -74,13 +74,13 @@ def target_of(provider: str) -> str | None:
     return None if first in _OTHERS else f"{kind}:{rest}"
 
 
-def read_provider(reading: FileReading, path: Steps, entry: Any, siblings: SiblingFiles) -> Provider:
+def read_provider(reading: FileReading, path: Steps, entry: Any, siblings: SiblingFiles) -> Provider | None:
     """One entry of `providers`: a text, a mapping with its `id`, or its id as the only key of a mapping."""
     if isinstance(entry, str):
         return Provider(id=entry, use=target_of(entry))
     if not isinstance(entry, dict) or not entry:
         reading.problem(f"a provider must be text or a mapping, not {shown(entry)}", path)
-        return Provider(id="?")
+        return None
     name, options = entry.get("id"), entry
     if name is None and len(entry) == 1 and isinstance(next(iter(entry.values())), dict | None):
         name, options = next(iter(entry.items()))

@@ -33,7 +33,7 @@ from honestone.interop.promptfoo.asserts import (
     assertion_of_cell,
     factuality_scores,
     is_type,
-    lenient,
+    lose_problems,
     read_assertions,
 )
 from honestone.interop.promptfoo.code import CODE_FILES, json_values, read_transform, suffix_of
@@ -49,7 +49,7 @@ from honestone.interop.promptfoo.made import (
 from honestone.interop.promptfoo.providers import Provider, read_provider
 from honestone.interop.promptfoo.templates import fill
 from honestone.interop.reader import Reader
-from honestone.interop.sibling_files import SiblingFiles
+from honestone.interop.sibling_files import LEFT_OUT, SiblingFiles
 
 MAX_CASES: Final = 10_000
 _IMAGES: Final = words(".png .jpg .jpeg .gif .webp")
@@ -126,6 +126,7 @@ class _Config:
         self.reading = FileReading(document.marked)
         self.others: list[FileReading] = []
         # promptfoo runs without tests that it does not find, and fails each test whose assertion or variable it does not find.
+        # What is wrong with one prompt, test or provider keeps no other from being read.
         self.siblings = SiblingFiles(document.path.parent, loses_missing=True)
         self.filled = 0
         self.providers: list[Provider] = []
@@ -160,10 +161,11 @@ class _Config:
                     self.cases(prompt, len(prompts) > 1, number, layers, options, cases)
         if tests and prompts and not cases:
             reading.loss("no test of this config is for any of its prompts", ())
-        if not cases and not self.has(problems=True):
+        if not cases:
             cases.add(_nothing_read(is_code=self.has(code=True)), top)
         reading.note(*FORMATS.defaults("promptfoo"))
         reading.join(*self.others)
+        lose_problems(reading, LEFT_OUT)
         reading.finish()
         found = cases.all()
         first, *more = self.targets(found) or [TargetSpec()]
@@ -196,7 +198,9 @@ class _Config:
             self.reading.note("promptfoo: no provider is named: --target says what produces the outputs")
         for index, entry in enumerate(entries):
             path = (*top.path, key, index) if isinstance(value, list) else (*top.path, key)
-            yield self.provider(self.reading, path, entry)
+            provider = self.provider(self.reading, path, entry)
+            if provider is not None:
+                yield provider
 
     def targets(self, cases: Sequence[Case]) -> list[TargetSpec]:
         """The providers that are targets here too, each a column. Others are not lost: `--target` chooses."""
@@ -236,19 +240,19 @@ class _Config:
             return ()
         return tuple(dict.fromkeys(found)) or None
 
-    def provider(self, reading: FileReading, path: Steps, entry: Any) -> Provider:
+    def provider(self, reading: FileReading, path: Steps, entry: Any) -> Provider | None:
         provider = read_provider(reading, path, entry, self.siblings)
-        self.named_providers.append(provider)
+        if provider is not None:
+            self.named_providers.append(provider)
         return provider
 
     def options(self, top: FileEntry) -> _Options:
-        with lenient(self.reading, _WARNS):
-            at = top.mapping("evaluateOptions", TABLES["run"])
-            if at is None:
-                return _Options()
-            repeat = at.number("repeat", low=1, high=1000, is_whole=True)
-            concurrency = at.number("maxConcurrency", low=1, high=1000, is_whole=True)
-            timeout = at.number("timeoutMs", low=0)
+        at = top.mapping("evaluateOptions", TABLES["run"])
+        if at is None:
+            return _Options()
+        repeat = at.number("repeat", low=1, high=1000, is_whole=True)
+        concurrency = at.number("maxConcurrency", low=1, high=1000, is_whole=True)
+        timeout = at.number("timeoutMs", low=0)
         if repeat is not None and repeat > 1:
             self.reading.note("promptfoo: every repeat is a test of its own, so all attempts have to pass (pass^k)")
         return _Options(
@@ -464,10 +468,7 @@ class _Config:
             try:
                 rows = Document(path=file, text=text).rows
             except FileError as error:
-                if "holds a NUL" in error.message or "half a character" in error.message:
-                    reading.loss(f"`{file.name}`: {error.message}", path, "--accept-loss leaves the tests of it out")
-                else:
-                    reading.problems.append(error)
+                reading.elsewhere(error, path)
                 return
             for row_read in rows:
                 yield from self.test_entry(self.other(row_read.marked), ())
@@ -550,28 +551,27 @@ class _Config:
         if not at.read(TABLES["test"].named("`defaultTest`") if is_default else TABLES["test"]):
             return _Layer(at=at)
         variables = self.variables(at)
-        with lenient(at.reading, _WARNS):
-            options = at.mapping("options", TABLES["options"])
-            prompts, providers, own = at.texts("prompts"), at.texts("providers"), at.raw("provider")
-            return _Layer(
-                at=at,
-                description=at.text("description"),
-                variables=variables,
-                threshold=at.number("threshold", low=0, high=1),
-                prefix=None if options is None else options.text("prefix"),
-                suffix=None if options is None else options.text("suffix"),
-                expands=False if options is not None and options.flag("disableVarExpansion") else expands,
-                keeps_defaults=options is None or options.flag("disableDefaultAsserts") is not True,
-                prompts=None if prompts is None else tuple(prompts),
-                provider=self.provider(at.reading, (*at.path, "provider"), own) if own else None,
-                providers=None if providers is None else tuple(providers),
-                metadata=at.data("metadata"),
-                transforms=() if options is None else self.transforms(options),
-                asks_otherwise=options is not None and "rubricPrompt" in options,
-                factuality={}
-                if options is None
-                else factuality_scores(options.mapping("factuality", TABLES["factuality"])),
-            )
+        options = at.mapping("options", TABLES["options"])
+        prompts, providers, own = at.texts("prompts"), at.texts("providers"), at.raw("provider")
+        return _Layer(
+            at=at,
+            description=at.text("description"),
+            variables=variables,
+            threshold=at.number("threshold", low=0, high=1),
+            prefix=None if options is None else options.text("prefix"),
+            suffix=None if options is None else options.text("suffix"),
+            expands=False if options is not None and options.flag("disableVarExpansion") else expands,
+            keeps_defaults=options is None or options.flag("disableDefaultAsserts") is not True,
+            prompts=None if prompts is None else tuple(prompts),
+            provider=self.provider(at.reading, (*at.path, "provider"), own) if own else None,
+            providers=None if providers is None else tuple(providers),
+            metadata=at.data("metadata"),
+            transforms=() if options is None else self.transforms(options),
+            asks_otherwise=options is not None and "rubricPrompt" in options,
+            factuality={}
+            if options is None
+            else factuality_scores(options.mapping("factuality", TABLES["factuality"])),
+        )
 
     def transforms(self, options: FileEntry) -> tuple[Script, ...]:
         """What changes the output of a test. `postprocess` is its old name."""
@@ -584,16 +584,26 @@ class _Config:
         if value is None:
             return {}
         if isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value)):
-            out: dict[str, object] = {}
             names = [value] if isinstance(value, str) else value
-            for file in [f for n in names for f in self.siblings.glob(at.reading, n.removeprefix("file://"), path)]:
-                marked = self.siblings.marked(at.reading, file, path)
-                if marked and isinstance(marked.value, dict):
-                    out |= {str(key): v for key, v in marked.value.items()}
-                elif marked:
-                    at.reading.problem(f"`{file.name}` must hold a mapping of variables", path)
-            return out
+            return {key: v for name in names for key, v in self.variables_in(name, at.reading, path).items()}
+        if not isinstance(value, dict):
+            at.problem(f"`vars` must be a mapping, not {shown(value)}", "vars")
+            return {"vars": _UNREAD}
         return {key: self.variable(v, at.reading, (*path, key)) for key, v in at.data("vars").items()}
+
+    def variables_in(self, name: str, reading: FileReading, path: Steps) -> dict[str, object]:
+        """The variables of a file, or of all files that a pattern chooses."""
+        files = self.siblings.glob(reading, name.removeprefix("file://"), path)
+        found: dict[str, object] = {} if files else {name: _UNREAD}
+        for file in files:
+            marked = self.siblings.marked(reading, file, path)
+            if marked and isinstance(marked.value, dict):
+                found |= {str(key): v for key, v in marked.value.items()}
+            else:
+                found[name] = _UNREAD
+                if marked:
+                    reading.problem(f"`{file.name}` must hold a mapping of variables", path)
+        return found
 
     def variable(self, value: Any, reading: FileReading, path: Steps) -> Any:
         """A value, or the content of the file that it names."""
@@ -610,24 +620,29 @@ class _Config:
             reading.loss(
                 f"the variable `{value[:60]}` is made by code of this config, which honestone never runs", path
             )
-            return ""
+            return _UNREAD
         if suffix_of(name) in _IMAGES:
-            return self.siblings.data_url(reading, name, path)
+            return self.siblings.data_url(reading, name, path) or _UNREAD
         if suffix_of(name) in _MEDIA:
             reading.loss(f"the variable `{value[:60]}` is neither text nor an image that models take", path)
-            return ""
+            return _UNREAD
         if "*" in name:
-            return [self.siblings.open(reading, file, path) or "" for file in self.siblings.glob(reading, name, path)]
+            files = self.siblings.glob(reading, name, path)
+            return [self.text_of(reading, file, path) for file in files] or _UNREAD
         found = self.siblings.find(reading, name, path)
         if found is None:
-            return ""
+            return _UNREAD
         if found.suffix.lower() in (".yaml", ".yml", ".json"):
             marked = self.siblings.marked(reading, found, path)
             # A list in a file is one value; only a list in the config stands for several cases.
             if marked is None:
-                return ""
+                return _UNREAD
             return tuple(marked.value) if isinstance(marked.value, list) else marked.value
-        return self.siblings.open(reading, found, path) or ""
+        return self.text_of(reading, found, path)
+
+    def text_of(self, reading: FileReading, file: Path, path: Steps) -> str:
+        text = self.siblings.open(reading, file, path)
+        return _UNREAD if text is None else text
 
     # --------------------------------------------------------------------------------------------------- the cases
 
@@ -775,7 +790,8 @@ class _Config:
         rubric = gated(test.at.reading, test.at.path, criteria, threshold)
         if len(test.at.reading.problems) > problems:
             return None
-        skip = None if messages else f"its prompt is {NOT_RUN}"
+        unread = [f"its variable `{name[:60]}` cannot be read" for name, v in known.items() if isinstance(v, _Unread)]
+        skip = next(iter(unread), None) if messages else f"its prompt is {NOT_RUN}"
         if rubric is None:
             skip = "asserts nothing that decides"
             self.reading.note("promptfoo passes a test that asserts nothing; here it is skipped, as nothing was judged")
@@ -790,6 +806,13 @@ class _Config:
             description=test.description,
             metadata=metadata,
         )
+
+
+class _Unread(str):
+    """In the place of a variable that cannot be read: the cases that have it are skipped."""
+
+
+_UNREAD: Final = _Unread()
 
 
 def _is_several(value: object) -> bool:
@@ -849,23 +872,57 @@ def _signs(document: Document) -> int:
     """Prompts or providers at the top, and something in the tests that only promptfoo has. 20 where something speaks of
     AgentV, which has prompts and providers too: then its own reader decides."""
     keys = document.keys
-    if document.is_lines or not keys & {"prompts", "providers", "targets", "redteam"}:
+    if document.is_lines or not isinstance(value := document.value, dict):
         return 0
-    if keys & _OWN and not keys & (_AGENTV - {"name"}):
+    speaks_of_agentv = bool(keys & (_AGENTV - {"name"}))
+    has_prompts = bool(keys & {"prompts", "providers", "targets", "redteam"})
+    if keys & (_OWN if has_prompts else _OWN - {"scenarios"}) and not speaks_of_agentv:
         return 90
-    value = document.value
+    if not has_prompts:
+        return 30 if not speaks_of_agentv and _is_tests(value) else 0
     tests = value.get("tests")
     listed = [test for test in tests if isinstance(test, dict)] if isinstance(tests, list) else []
     asserts = [a for test in [*listed, value.get("defaultTest")] for a in _asserts_of(test)]
     other_tests = any(test.keys() & {"id", "criteria", "input", "expected_output"} for test in listed)
-    filled = {"prompts", "providers"} <= keys and bool(listed) and all("vars" in test for test in listed)
-    if keys & _AGENTV or other_tests or any(_is_agentv(a, is_filled=filled) for a in asserts):
+    fills = "prompts" in keys and bool(keys & {"providers", "targets"})
+    filled = fills and bool(listed) and all("vars" in test for test in listed)
+    odd_asserts = any(_is_agentv(a, is_filled=filled) for a in asserts)
+    if (
+        fills
+        and not speaks_of_agentv
+        and not odd_asserts
+        and _names_models(value.get("providers", value.get("targets")))
+    ):
+        return 99
+    if keys & _AGENTV or other_tests or odd_asserts:
         return 20
-    own = any(isinstance(a, dict) and _is_own(a) for a in asserts) or {"prompts", "providers"} <= keys
+    own = any(isinstance(a, dict) and _is_own(a) for a in asserts) or fills
     has_tests = "tests" in keys or bool(keys & {"defaultTest", "scenarios"})
     if own or has_tests or ("description" in keys and "name" not in keys):
         return 60
     return 20 if "providers" in keys else 0
+
+
+def _names_models(providers: Any) -> bool:
+    """promptfoo's names of providers, `openai:gpt-5` or `file://my.js`; AgentV has names of targets, and providers of its own."""
+    names: list[str] = []
+    for one in providers if isinstance(providers, list) else [providers]:
+        if isinstance(one, dict) and "runtime" in one:
+            return False
+        names.append(str((one.get("id") or next(iter(one), "")) if isinstance(one, dict) else one))
+    return any(":" in name for name in names) and not any(name.startswith("agentv:") for name in names)
+
+
+def _is_tests(value: Mapping[str, Any]) -> bool:
+    """A file of tests alone: each fills in variables, and has what promptfoo's tests have."""
+    tests = value.get("tests")
+    known = TABLES["test"].by_name.keys()
+    return (
+        isinstance(tests, list)
+        and bool(tests)
+        and all(isinstance(test, dict) and "vars" in test and test.keys() <= known for test in tests)
+        and not any(_is_agentv(a, is_filled=False) for test in tests for a in _asserts_of(test))
+    )
 
 
 _OWN: Final = frozenset(
