@@ -62,7 +62,11 @@ def test_other_code_is_refused(project: Site, changed: str) -> None:
     ordered = project.order(*options(judge.spec))
     project.until_ordered(ordered)
     said = project.refused(PYTHONPATH=str(other))
-    assert "its code is another one" in said and "install the same version" in said
+    assert (
+        "its code is not that of this runner" in said
+        and "though the version is the same" in said
+        and "install the same version" in said
+    )
     assert judge.calls == 0
     finished(project, ordered)
     assert judge.calls == 2

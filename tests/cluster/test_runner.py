@@ -109,14 +109,14 @@ def test_a_refused_run_is_named_and_not_touched(place: StorePlace, store: Store)
     with runner(place, RunRefused("DESK_KEY is not set", "export it"), said, drain=True) as loop:
         asyncio.run(asyncio.wait_for(loop.work(), 30))
         assert loop.has_refused_all
-    assert said == [f"refused run {run}: DESK_KEY is not set; export it"]
+    assert said == [f"refused run {run}: DESK_KEY is not set; export it", "ended after 0 cases"]
     with closing(open_queue(place)) as queue:
         assert queue.waiting(run).todo == 2
 
 
 def test_a_runner_that_is_stopped_finishes_what_it_has(place: StorePlace, store: Store) -> None:
     """Within its grace; it takes no more, and it beats meanwhile."""
-    run, session = ordered(place, store, 5), Session(lambda case: 0)
+    run, session, said = ordered(place, store, 5), Session(lambda case: 0), list[str]()
 
     async def work(loop: RunnerLoop) -> None:
         session.gate = asyncio.Event()
@@ -134,16 +134,17 @@ def test_a_runner_that_is_stopped_finishes_what_it_has(place: StorePlace, store:
         session.gate.set()
         await asyncio.wait_for(working, 30)
 
-    with runner(place, session, [], concurrency=2, grace=60) as loop:
+    with runner(place, session, said, concurrency=2, grace=60) as loop:
         asyncio.run(asyncio.wait_for(work(loop), 60))
     assert len(session.worked) == 2
+    assert said[1:] == ["takes no more; finishes 2 cases in hand within 60 s", "ended after 2 cases"]
     with closing(open_queue(place)) as queue:
         assert (queue.waiting(run).todo, queue.waiting(run).doing) == (3, 0)
 
 
 def test_what_does_not_end_within_the_grace_is_given_back(place: StorePlace, store: Store) -> None:
     """Another runner may take it at once."""
-    run, session = ordered(place, store, 2), Session(lambda case: 60)
+    run, session, said = ordered(place, store, 2), Session(lambda case: 60), list[str]()
 
     async def work(loop: RunnerLoop) -> None:
         working = asyncio.create_task(loop.work())
@@ -152,8 +153,9 @@ def test_what_does_not_end_within_the_grace_is_given_back(place: StorePlace, sto
         loop.stop()
         await asyncio.wait_for(working, 30)
 
-    with runner(place, session, [], grace=0.1) as loop:
+    with runner(place, session, said, grace=0.1) as loop:
         asyncio.run(work(loop))
+    assert said[2:] == ["gives back 2 cases to other runners", "ended after 0 cases"]
     assert session.worked == []
     with closing(open_queue(place)) as queue:
         assert (queue.waiting(run).todo, queue.waiting(run).doing) == (2, 0)
@@ -175,7 +177,10 @@ def test_an_error_is_tried_three_times(place: StorePlace, store: Store) -> None:
         asyncio.run(asyncio.wait_for(loop.work(), 30))
     assert tries == [0, 1, 2] and sorted(session.worked) == ["c0", "c2"]
     assert list(session.given_up) == ["c1"] and "in 3 tries" in session.given_up["c1"]
-    assert "the disk is full" in session.given_up["c1"] and len(said) == 4, "that it takes the run, and each try"
+    assert "the disk is full" in session.given_up["c1"] and len(said) == 5, (
+        "that it takes the run, each try, and the end"
+    )
+    assert said[-1] == "ended after 3 cases"
 
 
 def test_the_cases_of_a_runner_that_is_gone_are_done_by_another(

@@ -43,7 +43,8 @@ def test_compose() -> None:
     assert services["migrate"]["command"] == ["store", "migrate"] and services["runner"]["command"] == ["runner"]
     for name, service in services.items():
         assert set(service.get("depends_on", ())) <= set(services), name
-    assert set(file["volumes"]) == {mount.partition(":")[0] for mount in services["db"]["volumes"]}
+    mounts = [mount for service in services.values() for mount in service.get("volumes", ())]
+    assert set(file["volumes"]) == {mount.partition(":")[0] for mount in mounts}
     stores = [services[name]["environment"]["HONESTONE_STORE"] for name in ("migrate", "runner")]
     assert stores == ["postgresql://honestone@db/honestone"] * 2 and "db" in services
     assert int(services["runner"]["stop_grace_period"].rstrip("s")) > 60

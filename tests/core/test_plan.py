@@ -106,6 +106,9 @@ def test_differences_are_named() -> None:
     assert plan.differences(replace(plan, artifact="v")) == ["the artifact is another one"]
     checks = replace(plan, sandbox="bwrap", files={"t.py": "1"})
     assert checks.differences(replace(plan, sandbox="landlock", files={"t.py": "2"}, contract="k")) == [
-        "the sandbox of its checks is landlock here, and was bwrap where the run was ordered",
+        (
+            "the sandbox of its checks is landlock here, and was bwrap where the run was ordered"
+            " (ordered with `--sandbox landlock` it can run here)"
+        ),
         "the file `t.py` is another one",
     ]

@@ -133,7 +133,8 @@ class Plan:
             found.append("the artifact is another one")
         if other.sandbox != self.sandbox:
             here, there = (one.sandbox or "not needed" for one in (other, self))
-            found.append(f"the sandbox of its checks is {here} here, and was {there} where the run was ordered")
+            remedy = f" (ordered with `--sandbox {here}` it can run here)" if other.sandbox else ""
+            found.append(f"the sandbox of its checks is {here} here, and was {there} where the run was ordered{remedy}")
         found += [f"the file `{name}` is another one" for name in _changed(self.files, other.files)]
         if other.contract != self.contract and not found:
             found.append("the contract is another one")

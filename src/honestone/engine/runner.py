@@ -20,6 +20,7 @@ from honestone.core.errors import StoreAway, StoreError
 from honestone.core.queue import MISSED, TRIES, QueuedCase, RefusedRun, RunnerCard
 from honestone.engine.journal import RATE_WAITS
 from honestone.ports import Queue
+from honestone.system.drawing import count
 
 T = TypeVar("T")
 # Seconds between two looks at a queue in which nothing waited.
@@ -161,6 +162,8 @@ class RunnerLoop:
     _open: tuple[str, ...] = ()
     _in_hand: dict[asyncio.Task[None], QueuedCase] = field(default_factory=dict)
     _done: list[QueuedCase] = field(default_factory=list)
+    # Of all that it was given, those that are over.
+    _count: int = 0
     _looked: float | None = None
     _waits: Counter[str] = field(default_factory=Counter)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -186,6 +189,7 @@ class RunnerLoop:
                     break
                 await self._wait(self.poll)
             await self._finish()
+            self.say(f"ended after {count(self._count, 'case')}")
         finally:
             with suppress(TimeoutError):
                 async with asyncio.timeout(ENDS_WITHIN):
@@ -260,10 +264,14 @@ class RunnerLoop:
             else:
                 await self._give_up(case, f"it could not be run in {case.errors + 1} tries: {why}")
             return
-        self._done.append(case)
+        self._over(case)
 
     async def _give_up(self, case: QueuedCase, reason: str) -> None:
         await self._sessions[case.run].give_up(case, reason)
+        self._over(case)
+
+    def _over(self, case: QueuedCase) -> None:
+        self._count += 1
         self._done.append(case)
 
     async def _is_done(self) -> bool:
@@ -292,7 +300,11 @@ class RunnerLoop:
         """What it has in hand, for as long as the grace lasts."""
         self._say_card()
         if self._in_hand:
-            await asyncio.wait(list(self._in_hand), timeout=self.grace)
+            in_hand = count(len(self._in_hand), "case")
+            self.say(f"takes no more; finishes {in_hand} in hand within {self.grace:g} s")
+            _, rest = await asyncio.wait(list(self._in_hand), timeout=self.grace)
+            if rest:
+                self.say(f"gives back {count(len(rest), 'case')} to other runners")
 
     async def _give_back(self) -> None:
         with suppress(StoreError, StoreAway):

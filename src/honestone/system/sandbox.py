@@ -142,7 +142,8 @@ def _bubblewrap() -> tuple[tuple[str, ...], str]:
             return (), f"`bwrap` does not work here: {error}"
         if done.returncode == 0:
             return (program, *options), ""
-        problem = problem or done.stderr.decode(errors="replace").strip()[:200] or f"exit {done.returncode}"
+        said = done.stderr.decode(errors="replace").partition(" See <")[0].strip()
+        problem = problem or said[:200] or f"exit {done.returncode}"
     return (), f"`bwrap` does not work here: {problem}"
 
 

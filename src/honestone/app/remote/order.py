@@ -289,18 +289,23 @@ class RemoteRun:
             self._say_why(alive)
 
     def _say_why(self, alive: Sequence[SeenRunner]) -> None:
-        """Once each: that no runner is at work, or why those that are do not take the run."""
+        """Once each: that no runner is at work, the reasons of those that refuse the run, and that no one is left to take it."""
         run = self.run
-        lines = [
-            f"the runner on {one.card.host} refuses run {run}: {'; '.join(filter(None, (refused.reason, refused.remedy)))}"
-            for one in alive
-            for refused in one.card.refused
-            if refused.run == run
-        ]
-        for line in lines or ([] if alive else ["no runner is at work; start one on any machine: honestone runner"]):
-            if line not in self._said:
-                self._said.add(line)
-                self.observer.note(line)
+        refused = [(one.card.host, no) for one in alive for no in one.card.refused if no.run == run]
+        for host, no in refused:
+            why = "; ".join(filter(None, (no.reason, no.remedy)))
+            self._say_once(why, f"the runner on {host} refuses run {run}: {why}")
+        if not alive:
+            self._say_once("none", "no runner is at work; start one on any machine: honestone runner")
+        elif len(refused) == len(alive):
+            self._say_once(
+                "all refuse", "no runner takes this run; it waits for one that does (all reasons: honestone runners)"
+            )
+
+    def _say_once(self, what: str, words: str) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            self.observer.note(words)
 
 
 def _ordered(

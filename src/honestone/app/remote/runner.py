@@ -144,7 +144,10 @@ class Sessions:
             order = self._order(run, store)
             if order.code != self._code:
                 here = version("honestone")
-                raise RunRefused(f"its code is another one (version {here} here, {order.version} there)", _SAME_CODE)
+                differs = (
+                    "though the version is the same" if here == order.version else f"and its version {order.version}"
+                )
+                raise RunRefused(f"its code is not that of this runner (version {here}), {differs}", _SAME_CODE)
             _require(order)
             asked = OrderedSuite.from_plain(order.request)
             started, workspace = started_of(store, run), self._workspace(order, store)
