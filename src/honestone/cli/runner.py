@@ -12,6 +12,7 @@ from honestone.cli import options as shared
 from honestone.cli.heartbeat import heartbeat_of
 from honestone.cli.terminal import Progress, dump, here, write
 from honestone.core.queue import MISSED, SeenRunner
+from honestone.report.documents import fields_of
 from honestone.system.drawing import count, line, pad, width
 
 # Cases in hand that are named of each run; of more, only how many.
@@ -60,14 +61,7 @@ def _plain(one: SeenRunner, silence: float) -> dict[str, object]:
     return {
         "id": one.id,
         "state": _state(one, silence),
-        "host": card.host,
-        "pid": card.pid,
-        "person": card.person,
-        "version": card.version,
-        "concurrency": card.concurrency,
-        "runs": list(card.runs),
-        "in_hand": list(card.in_hand),
-        "waits": list(card.waits),
+        **fields_of(card, "host", "pid", "person", "version", "concurrency", "runs", "in_hand", "waits"),
         "last_heartbeat_seconds": round(one.age, 3),
         "started_seconds": round(one.since, 3),
         "refused": [{"run": no.run, "reason": no.reason, "remedy": no.remedy} for no in card.refused],

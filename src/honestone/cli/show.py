@@ -187,10 +187,11 @@ def _export(doc: SuiteReportDoc, form: str) -> None:
     left_out: Sequence[str] = ()
     match form:
         case "parquet":
-            from honestone.report.parquet import NO_COLUMN, suite_parquet
+            from honestone.report.left_out import no_place_in
+            from honestone.report.parquet import suite_parquet
 
             _write_binary(suite_parquet(doc))
-            left_out = NO_COLUMN
+            left_out = no_place_in(form, is_suite=True)
         case "truescore":
             from honestone.report.truescore import no_place_in_truescore, suite_truescore
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from honestone.core.ballot import CHECK
 from honestone.core.reading.evidence import find_quote
+from honestone.report.documents import fields_of
 from honestone.report.documents.scorecard import QuoteDoc, ScorecardDoc
 from honestone.report.documents.suite import CaseDoc, text_of
 from honestone.report.excerpts import excerpt
@@ -48,12 +49,7 @@ def unmet_lines(found: ScorecardDoc, *, input: str | None, output: str | None) -
     case = CaseDoc(
         id="",
         status="failed" if found.verdict == "fail" else "inconclusive",
-        reasons=found.reasons,
-        score=found.score,
-        threshold=found.threshold,
-        criteria=found.criteria,
-        judges=found.judges,
-        contract=found.contract,
+        **fields_of(found, "reasons", "score", "threshold", "criteria", "judges", "contract"),
         unstable=False,
         input=input,
         output=output,

@@ -24,7 +24,7 @@ from honestone.core.scorecard import Line, Scorecard
 from honestone.core.spend import Spend
 from honestone.report import scorecard
 from honestone.report.advice import advise
-from honestone.report.documents import improvement
+from honestone.report.documents import fields_of, improvement
 from honestone.report.documents.scorecard import (
     NOTHING_CAN_FAIL,
     ArtifactDoc,
@@ -79,9 +79,8 @@ def improvement_document(
         best_round=next((r.number for r in state.rounds if r.version == state.best and r.accepted), 0),
         threshold=as_written(state.rubric.threshold * 100),
         floor=as_written(state.rubric.floor * 100),
-        policy=started.policy,
+        **fields_of(started, "policy", "worker", "deliver", "output"),
         panel=list(started.panel),
-        worker=started.worker,
         limits=dict(started.limits),
         noise=KnownNoiseDoc(
             origin="default" if started.noise_run is None else "noise",
@@ -100,10 +99,7 @@ def improvement_document(
         contract=started.contract_id,
         run=run,
         report=report,
-        deliver=started.deliver,
-        delivered=state.delivered,
-        output=started.output,
-        undone=state.undone,
+        **fields_of(state, "delivered", "undone"),
         resumed=resumed,
         usage=usage,
         packed=dict(packed) if packed else UNSET,

@@ -58,23 +58,15 @@ def pairwise_document(comparison: Comparison, ballots: Sequence[Ballot], facts: 
 def _criterion(one: PairLine, text: str) -> PairCriterionDoc:
     criterion = one.criterion
     return PairCriterionDoc(
-        id=criterion.id,
-        parent=one.parent,
-        requirement=criterion.requirement,
+        **fields_of(criterion, "id", "requirement", "is_penalty"),
+        **fields_of(one, "parent", "wins"),
         weight=as_written(criterion.weight),
-        is_penalty=criterion.is_penalty,
         preference=share_of(one.preference),
         interval=[float(one.low), float(one.high)],
-        wins=one.wins,
         by_judge={judge: _looks(looks, text) for judge, looks in one.by_judge.items()},
         checks=[
             PairCheckDoc(
-                id=check.item.id,
-                requirement=check.item.requirement,
-                a=check.a,
-                b=check.b,
-                winner=check.winner,
-                note=check.why,
+                **fields_of(check.item, "id", "requirement"), **fields_of(check, "a", "b", "winner"), note=check.why
             )
             for check in one.checks
         ],
@@ -83,9 +75,7 @@ def _criterion(one: PairLine, text: str) -> PairCriterionDoc:
 
 def _looks(looks: TwoLooks, text: str) -> LooksDoc:
     return LooksDoc(
-        a_first=looks.a_first,
-        b_first=looks.b_first,
-        winner=looks.winner,
+        **fields_of(looks, "a_first", "b_first", "winner"),
         inconsistent=looks.is_inconsistent,
         evidence=[FoundQuoteDoc(quote=quote, found=_found(quote, text)) for quote in looks.evidence],
         note=looks.why,

@@ -43,15 +43,6 @@ def suite_parquet(doc: SuiteReportDoc) -> bytes:
     return out.getvalue()
 
 
-# What such a table leaves out of a run, in words.
-NO_COLUMN: Final = (
-    "inputs, outputs and references",
-    "quotes, suggestions and reasons",
-    "attempts that do not count",
-    "what the target reported of its run",
-)
-
-
 def _rows(run: str | None, case: CaseDoc) -> Iterator[tuple[_Cell, ...]]:
     start = (run, case.id, case.shown_attempt, case.status, case.score)
     found = [(one, item) for one in case.criteria if one.applies for item in one.items]

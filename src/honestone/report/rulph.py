@@ -10,7 +10,7 @@ from typing import Final
 from jinja2 import Environment
 from markupsafe import Markup
 
-from honestone.core.numbers import Number, points, score_or_interval
+from honestone.core.numbers import Number, score_or_interval
 from honestone.report.documents.imported import ImportedDoc
 from honestone.report.documents.improvement import ImprovementDoc, MoveDoc
 from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc, ScorecardDoc
@@ -23,33 +23,19 @@ _NOT_OURS: Final = "these are the numbers of that tool's own record: honestone j
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
-    id: str
-    score: Markup
-    by_judge: list[tuple[str, Markup]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Scoring:
-    """One version's scores. rulph counts from 1: that is the original."""
+    """One version's scores. rulph counts from 1: that is the original. `marks`: (criterion, its score, that of each judge)."""
 
     round: int
-    overall: Markup
-    lines: list[_Line]
-    below: list[str]
-    judges: list[JudgeDoc]
-
-    @property
-    def states(self) -> list[tuple[str, str]]:
-        return [(one.id, one.state) for one in self.judges]
+    score: Number | None
+    interval: Sequence[Number] | None
+    marks: Sequence[tuple[str, Number | None, Mapping[str, Number | None]]]
+    below: Sequence[str]
+    judges: Sequence[JudgeDoc]
 
     @property
     def used(self) -> list[str]:
         return [one.id for one in self.judges if one.state == _AVAILABLE]
-
-    @property
-    def low_confidence(self) -> bool:
-        return bool(self.judges) and len(self.used) == 1
 
 
 def scorecard_rulph(doc: ScorecardDoc) -> str:
@@ -79,12 +65,13 @@ def _scorings(doc: ImprovementDoc) -> Sequence[_Scoring]:
         if one.interval_after is None and one.score_after is None:
             continue
         moves = {move.id: move for move in one.criteria}
-        after = [(part.id, moves.get(part.id) or MoveDoc(id=part.id)) for part in _parts(card)]
+        after = [moves.get(part.id) or MoveDoc(id=part.id) for part in _parts(card)]
         found.append(
             _Scoring(
                 round=one.round + 1,
-                overall=Markup(score_or_interval(one.score_after, one.interval_after)),
-                lines=[_line(id, move.after, move.by_judge) for id, move in after],
+                score=one.score_after,
+                interval=one.interval_after,
+                marks=[(move.id, move.after, move.by_judge) for move in after],
                 below=one.floor_violations,
                 judges=one.judges,
             )
@@ -95,19 +82,12 @@ def _scorings(doc: ImprovementDoc) -> Sequence[_Scoring]:
 def _first(card: ScorecardDoc) -> _Scoring:
     return _Scoring(
         round=1,
-        overall=Markup(score_or_interval(card.score, card.interval)),
-        lines=[_line(one.id, one.score, one.by_judge) for one in _parts(card)],
+        score=card.score,
+        interval=card.interval,
+        marks=[(one.id, one.score, one.by_judge) for one in _parts(card)],
         below=[one.id for one in card.criteria if one.below_floor],
         judges=card.judges,
     )
-
-
-def _line(id: str, score: Number | None, by_judge: Mapping[str, Number | None]) -> _Line:
-    return _Line(id=id, score=_points(score), by_judge=[(judge, _points(one)) for judge, one in by_judge.items()])
-
-
-def _points(score: Number | None) -> Markup:
-    return Markup("?" if score is None else points(score))
 
 
 def _parts(card: ScorecardDoc | ImprovementDoc) -> list[CriterionDoc]:
@@ -144,6 +124,7 @@ def _environment() -> Environment:
     found = markdown_environment()
     found.globals["hard"] = Markup("  ")  # at the end of a line it keeps the next one from joining it
     found.filters.update(parts=_parts, top_suggestion=_top_suggestion, availability=_availability)
+    found.filters["overall"] = lambda look: Markup(score_or_interval(look.score, look.interval))
     found.filters["percent_of"] = lambda one, card: Markup(_percent_of(one, card))
     return found
 

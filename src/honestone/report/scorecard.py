@@ -18,7 +18,7 @@ from honestone.core.reading.evidence import Found, find_quote, is_quote
 from honestone.core.rubric import Key, as_written
 from honestone.core.scorecard import ItemLine, Line, Outcome, Scorer, Verdict, answers_of, judge_gate
 from honestone.core.spend import Spend
-from honestone.report.documents import scorecard
+from honestone.report.documents import fields_of, scorecard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -390,17 +390,13 @@ def judged_document(
 ) -> scorecard.ScorecardDoc:
     """The scorecard of one artifact of an `eval` run."""
     facts = Facts(
-        path=judged.path,
-        digest=judged.digest,
+        **fields_of(judged, "path", "digest", "notes", "error", "packed"),
         contract=started.contract_id,
         run=run,
         usage=usage_document(judged.spend, judged.spend),
         text=text,
-        notes=judged.notes,
-        error=judged.error,
         rubric=started.rubric_path,
         output=UNSET if judged.output is None else judged.output,
-        packed=judged.packed,
         costs=judge_costs([judged]),
     )
     return scorecard_document(scorer, judged.ballots, facts)

@@ -480,10 +480,6 @@ def _summed_usage(docs: Sequence[scorecard.ScorecardDoc]) -> scorecard.UsageDoc 
         return None
     costs = [one.usd for one in spent if one.judge_calls or one.worker_calls]
     return scorecard.UsageDoc(
-        judge_calls=sum(one.judge_calls for one in spent),
-        cached_calls=sum(one.cached_calls for one in spent),
-        worker_calls=sum(one.worker_calls for one in spent),
-        input_tokens=sum(one.input_tokens for one in spent),
-        output_tokens=sum(one.output_tokens for one in spent),
+        **{name: sum(getattr(one, name) for one in spent) for name in scorecard.COUNTED},
         usd=None if None in costs else sum(cost for cost in costs if cost is not None),
     )

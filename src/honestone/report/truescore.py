@@ -18,6 +18,7 @@ from honestone.core.labels import number_of
 from honestone.core.statistics.agreement import Value
 from honestone.report.documents.scorecard import CriterionDoc, ItemDoc
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc, text_of
+from honestone.report.left_out import no_place_in
 from honestone.report.rows import csv_text, safe_cell
 from honestone.system.drawing import count
 
@@ -109,15 +110,10 @@ def no_place_in_truescore(doc: SuiteReportDoc) -> list[str]:
         (not_rated, "vote", "that an item does not apply"),
         (empty, "case", "without a judge's vote"),
     ]
-    return [*(f"{count(number, what)} {which}" for number, what, which in counted if number), *_NO_COLUMN]
-
-
-_NO_COLUMN: Final = (
-    "inputs, outputs and references",
-    "quotes, suggestions and reasons",
-    "weights and floors",
-    "attempts that do not count",
-)
+    return [
+        *(f"{count(number, what)} {which}" for number, what, which in counted if number),
+        *no_place_in("truescore", is_suite=True),
+    ]
 
 
 def _items(case: CaseDoc) -> list[ItemDoc]:

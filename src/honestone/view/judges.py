@@ -14,7 +14,8 @@ from honestone.ports import Store
 from honestone.report.documents.audit import AuditedJudgeDoc
 from honestone.report.documents.calibration import CalibratedJudgeDoc
 from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc, UsageDoc
-from honestone.report.judges_html import JudgesOfRun, KnownBefore, judges_html
+from honestone.report.html_page import draw_page
+from honestone.report.judges_of_run import JudgesOfRun, KnownBefore
 from honestone.report.scorecard import usage_document
 
 _RESULTS = ("measured", "inconclusive")
@@ -29,7 +30,17 @@ def judges_page(record: RunRecord) -> str:
     spends = judge_spends(_log(record))
     costs = {} if spends is None else {judge: usage_document(spend) for judge, spend in spends.items()}
     notes = ["The record has the cost of all judges together."] if usage and spends is None else []
-    return judges_html(record.info.subject, record.info.id, found, _measured(record), usage, costs, notes)
+    return draw_page(
+        "view_judges.html.j2",
+        served="judges",
+        title=record.info.subject,
+        run=record.info.id,
+        found=found,
+        measured=_measured(record),
+        usage=usage,
+        costs=costs,
+        notes=notes,
+    )
 
 
 def _log(record: RunRecord) -> Iterator[Event]:

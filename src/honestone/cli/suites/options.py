@@ -6,6 +6,7 @@ import gc
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -111,31 +112,24 @@ def print_suite(document: Mapping[str, object] | Struct | SuiteReport, form: str
 
 def _parts(report: SuiteReport, form: str) -> Iterable[str]:
     """A report case by case: none is held longer than it takes to write it. Formats of other packages get all of it."""
-    match form:
-        case "json":
-            return dump_report(report)
-        case "csv":
-            from honestone.report.rows import csv_parts
+    if form == "json":
+        return dump_report(report)
+    if form in _IN_PARTS:
+        parts: Iterable[str] = vars(import_module(f"honestone.report.{_IN_PARTS[form]}"))[f"{form}_parts"](report)
+        return parts
+    if form == "markdown":
+        from honestone.report.markdown import suite_markdown
 
-            return csv_parts(report)
-        case "jsonl":
-            from honestone.report.rows import jsonl_parts
+        return [suite_markdown(report)]
+    if form == "text":
+        from honestone.report.suite_text import suite_text
 
-            return jsonl_parts(report)
-        case "junit":
-            from honestone.report.junit import junit_parts
+        return [suite_text(report, style_for(sys.stdout))]
+    return [render(report.whole, form)]
 
-            return junit_parts(report)
-        case "markdown":
-            from honestone.report.markdown import suite_markdown
 
-            return [suite_markdown(report)]
-        case "text":
-            from honestone.report.suite_text import suite_text
-
-            return [suite_text(report, style_for(sys.stdout))]
-        case _:
-            return [render(report.whole, form)]
+# Where the function FORMAT_parts of a format is.
+_IN_PARTS: Final = {"csv": "rows", "jsonl": "rows", "junit": "junit"}
 
 
 _NO_CASES: Final = '\n "cases": []'

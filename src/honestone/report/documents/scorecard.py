@@ -281,6 +281,10 @@ class UsageDoc(Struct, frozen=True, kw_only=True):
         return parts
 
 
+# What is added up where several are spent together.
+COUNTED: Final = ("judge_calls", "cached_calls", "worker_calls", "input_tokens", "output_tokens")
+
+
 class EvidenceShareDoc(Struct, frozen=True, kw_only=True):
     """How many quotes were given, and how many of them the text holds."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -11,8 +11,7 @@ from honestone.core.ballot import CHECK
 from honestone.core.statistics.agreement import PairAgreement, pair_agreement
 from honestone.report.documents.audit import AuditedJudgeDoc
 from honestone.report.documents.calibration import CalibratedJudgeDoc
-from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc, UsageDoc
-from honestone.report.html_page import draw_page
+from honestone.report.documents.scorecard import CriterionDoc, JudgeDoc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,28 +88,3 @@ class JudgesOfRun:
             moved = pair_agreement(a, [one for one, _ in scores], b, [two for _, two in scores]) if scores else None
             found.append((agreed, moved.mean_difference if moved else None))
         return found
-
-
-def judges_html(
-    title: str,
-    run: str,
-    found: JudgesOfRun,
-    measured: Mapping[str, KnownBefore],
-    usage: UsageDoc | None,
-    costs: Mapping[str, UsageDoc],
-    notes: Sequence[str],
-) -> str:
-    """A page about the judges of a run. `usage` is of the whole run, `costs` of each judge as far as they are known."""
-    figures = list(found.judges.values())
-    return draw_page(
-        "view_judges.html.j2",
-        served="judges",
-        title=title,
-        run=run,
-        figures=figures,
-        pairs=found.pairs,
-        measured=measured,
-        usage=usage,
-        costs=costs,
-        notes=notes,
-    )
