@@ -248,6 +248,23 @@ CONFIGS: list[dict[str, Json]] = [
         "defaultTest": {"provider": {"id": "echo"}},
         "tests": [said("x", is_("contains", "x")), said("x", is_("contains", "y"), name="second", expected="x")],
     },
+    {
+        "prompts": ["{{q}} {{r}}", "two: {{q}}"],
+        "providers": ["echo"],
+        "extensions": ["file://hooks.cjs"],
+        "defaultTest": {"options": {"transformVars": "({ ...vars, r: String(vars.q).toUpperCase() })"}},
+        "tests": [
+            said(["a", "b"], is_("contains", "!")),
+            said("c", is_("equals", "c! C")),
+            {
+                "vars": {"q": "d"},
+                "options": {"transformVars": "const r = vars.q;\nreturn { r };"},
+                "assert": [is_("equals", "d! d")],
+            },
+        ],
+    },
+    config(said("x", is_("equals", "x before each")), extensions=["file://hooks.py:before"]),
+    config(said("x", is_("javascript", "context.vars.r === 2"), options={"transformVars": "file://only.cjs:more"})),
 ]
 
 FILES: Final[Mapping[str, str]] = {
@@ -255,6 +272,29 @@ FILES: Final[Mapping[str, str]] = {
     "ask.cjs": """
 module.exports = async ({ vars, provider }) => `${vars.q} asked of ${provider.id} {% raw %}{{r}}{% endraw %}!`;
 module.exports.short = ({ vars }) => [{ role: 'system', content: 'Be brief' }, { role: 'user', content: '{{q}} asked' }];
+""",
+    "hooks.cjs": """
+module.exports = (hook, context) => {
+  if (hook === 'beforeAll') {
+    context.suite.tests.push({ vars: { q: 'added' }, assert: [{ type: 'contains', value: 'added!' }] });
+    return context;
+  }
+  if (hook === 'beforeEach') {
+    context.test.vars.q = `${context.test.vars.q}!`;
+    return context;
+  }
+};
+""",
+    "hooks.py": """
+def before(hook, context):
+    if hook == "beforeEach":
+        context["test"]["vars"]["q"] += " before each"
+        return context
+""",
+    "only.cjs": """
+module.exports = {
+  more: (vars) => ({ r: 2 }),
+};
 """,
     "ask.py": """
 def ask(context):

@@ -10,8 +10,7 @@ const asked = JSON.parse(readFileSync(0, 'utf8'));
 // A declaration before an expression on one line: the value of the line is that of its last statement.
 const DECLARES = /^(?:const|let|var)\s/;
 
-function inline(code) {
-  const names = ['output', 'context', 'process'];
+function inline(code, names = ['output', 'context', 'process']) {
   const text = code.trimEnd();
   if (text.includes('\n')) return new Function(...names, text);
   const line = text.trim().replace(/;+\s*$/, '');
@@ -38,7 +37,11 @@ async function named(file, name) {
   throw new Error(`the file exports no function${name ? ` \`${name}\`` : ''}`);
 }
 
-async function made(file, name, calls) {
+async function made({ code, file, function: name, calls }) {
+  if (code !== undefined) {
+    const run = inline(code, ['vars', 'context', 'process']);
+    return Promise.all(calls.map((given) => run(...given, process)));
+  }
   const module = await loaded(file);
   const whole = module && module.default !== undefined ? module.default : module;
   const found = name ? whole && (whole[name] || module[name]) : whole;
@@ -48,8 +51,7 @@ async function made(file, name, calls) {
   const values = [];
   for (const given of calls) {
     const value = await (typeof found === 'function' ? found(...given) : found);
-    if (value === undefined) throw new Error('it returned nothing');
-    values.push(value);
+    values.push(value === undefined ? null : value);
   }
   return values;
 }
@@ -64,7 +66,7 @@ async function main() {
   let answer;
   try {
     if (asked.calls) {
-      answer = JSON.stringify(answerOf(await made(asked.file, asked.function, asked.calls)));
+      answer = JSON.stringify(answerOf(await made(asked)));
     } else {
       const run = asked.code === undefined ? await named(asked.file, asked.function) : inline(asked.code);
       answer = JSON.stringify(answerOf(await run(asked.output, asked.context, process)));

@@ -145,7 +145,7 @@ async def values_of(script: Script, calls: Sequence[Sequence[Json]], setting: Se
             made = await _run(script, None, check, subject, calls=calls)
     except (_Raised, code.FinalAnswer) as error:
         raise UsageError(
-            f"`{script.file}` could not be run: {visible(str(error))}",
+            f"`{script.file or visible(str(script.code), 60)}` could not be run: {visible(str(error))}",
             hint="correct it, or run it by itself to see more",
         ) from None
     assert isinstance(made, list), made

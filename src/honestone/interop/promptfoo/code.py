@@ -57,7 +57,7 @@ def script_of(
         reading.loss(f"{what} is code of a package, which honestone does not run", path, "name a file: file://grade.js")
         return None
     if not text.startswith("file://"):
-        reading.runs(what, path)
+        reading.runs(what, path, makes_cases=makes_cases)
         return Script(language=language, code=text)
     name, _, chosen = _parts(text.removeprefix("file://"))
     written = _LANGUAGES.get(Path(name).suffix.lower())
@@ -80,7 +80,9 @@ def _parts(name: str) -> tuple[str, str, str]:
     return (found[1], ":", found[2]) if found else (name, "", "")
 
 
-def read_transform(at: FileEntry, key: str, siblings: SiblingFiles, what: str) -> tuple[Script, ...] | None:
+def read_transform(
+    at: FileEntry, key: str, siblings: SiblingFiles, what: str, *, makes_cases: bool = False
+) -> tuple[Script, ...] | None:
     """The code that a `transform` stands for, in JavaScript unless it is a file; None, and a problem or a loss, where it
     cannot be run."""
     value, path = at.raw(key), (*at.path, key)
@@ -88,5 +90,5 @@ def read_transform(at: FileEntry, key: str, siblings: SiblingFiles, what: str) -
         at.problem(f"`{key}` takes code or a file, not {shown(value)}", key)
         return None
     said = what if key in what else f"the `{key}` of {what}"
-    script = script_of(value, at.reading, path, siblings, said, function="get_transform")
+    script = script_of(value, at.reading, path, siblings, said, function="get_transform", makes_cases=makes_cases)
     return None if script is None else (script,)

@@ -37,6 +37,13 @@ from honestone.interop.promptfoo.asserts import (
     read_assertions,
 )
 from honestone.interop.promptfoo.code import CODE_FILES, json_values, read_transform, suffix_of
+from honestone.interop.promptfoo.hooks import (
+    Extension,
+    extended_before_all,
+    extended_before_each,
+    read_extensions,
+    variables_transformed,
+)
 from honestone.interop.promptfoo.made import (
     NOT_RUN,
     code_of_prompt,
@@ -103,6 +110,8 @@ class _Layer:
     providers: tuple[str, ...] | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
     transforms: tuple[Script, ...] = ()
+    # `transformVars`.
+    changes_variables: Script | None = None
     # It has a `rubricPrompt`.
     asks_otherwise: bool = False
     # The scores of the answers to `factuality`.
@@ -133,6 +142,9 @@ class _Config:
         self.pinned: dict[str, Provider] = {}
         """Providers of single tests, by their columns."""
         self.named_providers: list[Provider] = []
+        self.extensions: list[Extension] = []
+        self.known_extended: dict[int, list[dict[str, Any]]] = {}
+        """Variables after `beforeEach`, by the identity of the test."""
 
     def other(self, marked: Marked) -> FileReading:
         self.others.append(FileReading(marked))
@@ -152,6 +164,8 @@ class _Config:
         self.providers = list(self.listed_providers(top))
         default = self.default_test(top)
         tests = [*self.tests(top, default), *self.scenarios(top, default)]
+        self.extensions = read_extensions(top, self.siblings)
+        tests = self.changed_by_code(tests, () if default is None else (default,))
         if not tests and not self.has(problems=True, losses=True, code=True):
             reading.problem("this config has no tests", (), "give it `tests`, each with `vars` and `assert`")
         cases = Cases()
@@ -177,6 +191,40 @@ class _Config:
             concurrency=options.concurrency,
         )
         return reading.suite_source(self.document, "promptfoo", suite, cases, self.siblings.files)
+
+    def changed_by_code(self, tests: list[tuple[_Layer, ...]], base: tuple[_Layer, ...]) -> list[tuple[_Layer, ...]]:
+        """The tests with what `beforeAll` of extensions, then `transformVars`, make of them, where that code is run. Raises
+        UsageError where they fail: nobody knows which tests were meant."""
+        run_code = self.document.run_code
+        if run_code is None or not tests:
+            return tests
+        for extension in self.extensions:
+            if extension.is_for("beforeAll"):
+                given = [_as_data(layers) for layers in tests]
+                found, more = extended_before_all(extension, self.reading.marked.value, given, run_code)
+                tests = [_with_variables(layers, made) for layers, made in zip(tests, found, strict=True)]
+                other = self.other(parse_marked(json.dumps(more, ensure_ascii=False), str(extension.script.file)))
+                tests += [(*base, layer) for n in range(len(more)) for layer in self.test_entry(other, (n,))]
+        scripts = [_last(layers, "changes_variables") for layers in tests]
+        for script in dict.fromkeys(one for one in scripts if one is not None):
+            mine = [n for n, one in enumerate(scripts) if one == script]
+            changed = variables_transformed(script, [_as_data(tests[n]) for n in mine], run_code)
+            for n, made in zip(mine, changed, strict=True):
+                tests[n] = _with_variables(tests[n], made)
+        return tests
+
+    def extended(self, layers: tuple[_Layer, ...], variables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The variables of each case of a test after `beforeEach` of extensions, which is called once for all prompts."""
+        run_code = self.document.run_code
+        if run_code is None or not any(one.is_for("beforeEach") for one in self.extensions):
+            return variables
+        if id(layers) not in self.known_extended:
+            for extension in self.extensions:
+                if extension.is_for("beforeEach"):
+                    given = [{**_as_data(layers), "vars": one} for one in variables]
+                    variables = extended_before_each(extension, given, run_code)
+            self.known_extended[id(layers)] = variables
+        return self.known_extended[id(layers)]
 
     def has(self, *, problems: bool = False, losses: bool = False, code: bool = False) -> bool:
         """Whether something was found wrong, or lost, in this file or in one that it names; or is made by code that was not
@@ -567,11 +615,19 @@ class _Config:
             providers=None if providers is None else tuple(providers),
             metadata=at.data("metadata"),
             transforms=() if options is None else self.transforms(options),
+            changes_variables=None if options is None else self.changes_variables(options),
             asks_otherwise=options is not None and "rubricPrompt" in options,
             factuality={}
             if options is None
             else factuality_scores(options.mapping("factuality", TABLES["factuality"])),
         )
+
+    def changes_variables(self, options: FileEntry) -> Script | None:
+        if "transformVars" not in options:
+            return None
+        what = "the `transformVars` of a test"
+        found = read_transform(options, "transformVars", self.siblings, what, makes_cases=True)
+        return found[0] if found else None
 
     def transforms(self, options: FileEntry) -> tuple[Script, ...]:
         """What changes the output of a test. `postprocess` is its old name."""
@@ -613,7 +669,8 @@ class _Config:
             return parts if _is_several(value) else tuple(parts)
         if not isinstance(value, str) or not value.startswith("file://"):
             if isinstance(value, int | float) and not isinstance(value, bool):
-                return reading.marked.raw(path) or value
+                written = reading.marked.raw(path)
+                return value if written in (None, as_text(value)) else written
             return value
         name = value.removeprefix("file://")
         if suffix_of(name) in CODE_FILES:
@@ -655,7 +712,7 @@ class _Config:
         prompt: _Prompt,
         is_one_of_several: bool,
         number: int,
-        layers: Sequence[_Layer],
+        layers: tuple[_Layer, ...],
         options: _Options,
         cases: Cases,
     ) -> None:
@@ -672,15 +729,20 @@ class _Config:
         if len(cases) + math.prod(len(variables[name]) for name in lists) > MAX_CASES:
             raise self.too_many(test.at)
         described = test.description
-        found: list[tuple[str, dict[str, Any]]] = []
         name = slug(described, limit=60) if described else f"test-{number}"
-        for chosen in product(*(variables[name] for name in lists)):
-            own = {**variables, **dict(zip(lists, chosen, strict=True))}
-            own = {key: list(v) if isinstance(v, tuple) else v for key, v in own.items()}
-            id = "/".join(
-                [*([prompt.id] if is_one_of_several else []), name, *(slug(as_text(v), limit=24) for v in chosen)]
-            )
-            found.append((id, self.known(own, test)))
+        chosen = list(product(*(variables[name] for name in lists)))
+        each = [
+            {
+                key: list(v) if isinstance(v, tuple) else v
+                for key, v in {**variables, **dict(zip(lists, one, strict=True))}.items()
+            }
+            for one in chosen
+        ]
+        before = [prompt.id] if is_one_of_several else []
+        found = [
+            ("/".join([*before, name, *(slug(as_text(v), limit=24) for v in one)]), self.known(own, test))
+            for one, own in zip(chosen, self.extended(layers, each), strict=True)
+        ]
         templates = self.messages(prompt, [known for _, known in found])
         for (id, known), messages in zip(found, templates, strict=True):
             case = self.case(free_id(id, cases), prompt, messages, layers, known, options)
@@ -813,6 +875,27 @@ class _Unread(str):
 
 
 _UNREAD: Final = _Unread()
+
+
+def _last(layers: Sequence[_Layer], name: str) -> Any:
+    """What the last layer says that says something."""
+    return next((value for layer in reversed(layers) if (value := getattr(layer, name)) is not None), None)
+
+
+def _as_data(layers: Sequence[_Layer]) -> dict[str, Any]:
+    """A test as code hears of it."""
+    variables: dict[str, object] = {}
+    metadata: dict[str, object] = {}
+    for layer in layers:
+        variables |= layer.variables
+        metadata |= layer.metadata
+    written = layers[-1].at.value
+    own = {key: written[key] for key in ("description", "assert", "options", "threshold") if key in written}
+    return {**own, "vars": variables, "metadata": metadata}
+
+
+def _with_variables(layers: tuple[_Layer, ...], variables: Mapping[str, object]) -> tuple[_Layer, ...]:
+    return (*layers[:-1], replace(layers[-1], variables=variables))
 
 
 def _is_several(value: object) -> bool:
