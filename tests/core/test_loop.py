@@ -29,6 +29,7 @@ from honestone.core.events import (
 )
 from honestone.core.loop.named import policy_named
 from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.result import exit_code
 from honestone.core.loop.state import (
     Accept,
     Action,
@@ -40,7 +41,6 @@ from honestone.core.loop.state import (
     RollBack,
     Stop,
     decide,
-    exit_code,
     fold,
 )
 from honestone.core.rubric import Item, Rubric
