@@ -5,23 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from honestone.adapters.agent_clis.base import KNOWN
-from honestone.adapters.models.catalog import PROVIDERS
+from honestone.adapters.models.catalog import KEY_HOMES, PROVIDERS
 from honestone.core.errors import SettingsError
 from honestone.ports import Settings
 from honestone.system.trust import Trust, host_of, is_allowed
-
-# Variables (by their beginning) that people set for everything, and the one host that each is for.
-_HOMES: Final = {
-    "OPENAI_": "api.openai.com:443",
-    "ANTHROPIC_": "api.anthropic.com:443",
-    "GEMINI_": "generativelanguage.googleapis.com:443",
-    "GOOGLE_API_KEY": "generativelanguage.googleapis.com:443",
-    "CODEX_": "api.openai.com:443",
-    "CLAUDE_": "api.anthropic.com:443",
-}
 
 
 def is_trusted(settings: Settings) -> bool:
@@ -54,7 +44,7 @@ def keep_keys(name: str, entry: Mapping[str, Any], settings: Settings, allowed: 
             known["api_key_env"] = ""  # nothing asks for the provider's own key, so none is sent
     default = PROVIDERS[provider].base_url if provider in PROVIDERS else None
     for key in asked:
-        home = next((host for begin, host in _HOMES.items() if key.startswith(begin)), None)
+        home = next((host for begin, host in KEY_HOMES.items() if key.startswith(begin)), None)
         if home is None and key != login:
             continue
         if program:

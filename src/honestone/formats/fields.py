@@ -41,6 +41,7 @@ class Shape:
     doc: str
     rows: str
     short: str = ""
+    required: tuple[str, ...] = ()
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:

@@ -11,21 +11,7 @@ _NUMBER_KEY = r"^([-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|-?\d+/[1-9]\d*)$"
 
 def rubric_schema() -> dict[str, object]:
     """JSON Schema 2020-12 of a rubric file, with the descriptions that editors show."""
-    return {
-        "$schema": DIALECT,
-        "title": "honestone rubric",
-        **_mapping_schema(SHAPES["rubric"], required=["criteria"]),
-        "$defs": _criteria(),
-    }
-
-
-_REQUIRED = {
-    "case": ["id"],
-    "message": ["role", "content"],
-    "git": ["repo"],
-    "in-file": ["file"],
-    "in-files": ["files"],
-}
+    return {"$schema": DIALECT, "title": "honestone rubric", **_mapping_schema(SHAPES["rubric"]), "$defs": _criteria()}
 
 
 def suite_schema() -> dict[str, object]:
@@ -34,10 +20,10 @@ def suite_schema() -> dict[str, object]:
     return {
         "$schema": DIALECT,
         "title": "honestone suite",
-        **_mapping_schema(SHAPES["suite"], required=["cases"]),
+        **_mapping_schema(SHAPES["suite"]),
         "$defs": {
-            **{name: _mapping_schema(SHAPES[name], required=_REQUIRED.get(name)) for name in shapes},
-            "rubric": _mapping_schema(SHAPES["rubric"], required=["criteria"]),
+            **{name: _mapping_schema(SHAPES[name]) for name in shapes},
+            "rubric": _mapping_schema(SHAPES["rubric"]),
             **_criteria(),
         },
     }
@@ -54,15 +40,15 @@ def _criteria() -> dict[str, object]:
     }
 
 
-def _mapping_schema(shape: Shape, *, required: list[str] | None = None) -> dict[str, object]:
+def _mapping_schema(shape: Shape) -> dict[str, object]:
     schema: dict[str, object] = {
         "type": "object",
         "description": shape.doc,
         "properties": {field.key: _property(field) for field in shape.fields},
         "additionalProperties": False,
     }
-    if required:
-        schema["required"] = required
+    if shape.required:
+        schema["required"] = list(shape.required)
     return schema
 
 
@@ -106,7 +92,7 @@ def _anchors() -> dict[str, object]:
                 "type": "array",
                 "minItems": 2,
                 "items": {
-                    **_mapping_schema(SHAPES["level"], required=["text"]),
+                    **_mapping_schema(SHAPES["level"]),
                     "oneOf": [{"required": ["value"]}, {"required": ["score"]}],
                 },
             },

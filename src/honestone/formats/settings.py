@@ -101,17 +101,9 @@ def _read(path: Path, data: bytes) -> Settings:
         if not math.isfinite(number) or number < least or (name == "max_size" and number == 0):
             above_what = f"at least {least}" if name != "max_size" else "above 0"
             raise place.wrong(("limits", name), f"is {number}, but must be {above_what}")
-    return Settings(
-        folder=path.parent,
-        file=path,
-        judges=plain.get("judges", {}),
-        workers=plain.get("workers", {}),
-        targets=plain.get("targets", {}),
-        embeddings=plain.get("embeddings", {}),
-        prices=place.mapping(plain, "prices"),
-        limits=plain.get("limits", {}),
-        store=_store(place, place.mapping(plain, "store")),
-    )
+    tables = {name: plain.get(name, {}) for name in ("judges", "workers", "targets", "embeddings", "limits")}
+    prices, store = place.mapping(plain, "prices"), _store(place, place.mapping(plain, "store"))
+    return Settings(folder=path.parent, file=path, prices=prices, store=store, **tables)
 
 
 def _store(place: _Place, plain: JsonObject) -> StoreSettings:

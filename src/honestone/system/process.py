@@ -590,18 +590,13 @@ def answer_of(
 
 def _order(limits: Limits, rules: Rules | None, program: str, argv: Sequence[str]) -> dict[str, object]:
     """What the launcher is asked for: limits, rules, and the program that it starts."""
+    # On Linux RLIMIT_DATA counts memory that can be written. RLIMIT_AS also counts addresses that a runtime merely reserves
+    # (Node: tens of gigabytes) and would stop programs that use little.
+    memory = "RLIMIT_DATA" if sys.platform == "linux" else "RLIMIT_AS"
+    asked = {memory: limits.memory_bytes, "RLIMIT_CPU": limits.cpu_seconds}
+    asked |= {"RLIMIT_FSIZE": limits.file_bytes, "RLIMIT_NPROC": limits.processes}
     bounds = [("RLIMIT_CORE", 0, 0)]
-    if limits.memory_bytes is not None:
-        # On Linux RLIMIT_DATA counts memory that can be written. RLIMIT_AS also counts addresses that a runtime
-        # merely reserves (Node: tens of gigabytes) and would stop programs that use little.
-        name = "RLIMIT_DATA" if sys.platform == "linux" else "RLIMIT_AS"
-        bounds.append((name, limits.memory_bytes, limits.memory_bytes))
-    if limits.cpu_seconds is not None:
-        bounds.append(("RLIMIT_CPU", limits.cpu_seconds, limits.cpu_seconds + 1))
-    if limits.file_bytes is not None:
-        bounds.append(("RLIMIT_FSIZE", limits.file_bytes, limits.file_bytes))
-    if limits.processes is not None:
-        bounds.append(("RLIMIT_NPROC", limits.processes, limits.processes))
+    bounds += [(name, most, most + (name == "RLIMIT_CPU")) for name, most in asked.items() if most is not None]
     ruled = None if rules is None else [rules.readable, rules.writable, rules.listable]
     return {"limits": bounds, "rules": ruled, "program": program, "argv": list(argv)}
 

@@ -21,6 +21,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from io import BufferedReader
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -298,23 +299,22 @@ def _everything(root: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
                 yield path.relative_to(root).as_posix(), path, os.lstat(path)
 
 
+def _opened(path: Path) -> BufferedReader:
+    """A link is not followed, a pipe not waited for."""
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+
+
 def _read(path: Path, most: int) -> bytes | None:
-    """Up to `most` bytes of a regular file; a link is not followed, a pipe not waited for."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(handle, "rb") as file:
-            return file.read(most)
-    except OSError:
-        return None
+    """Up to `most` bytes of a regular file."""
+    with contextlib.suppress(OSError), _opened(path) as file:
+        return file.read(most)
+    return None
 
 
 def _large(path: Path) -> str:
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(handle, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return "unreadable"
+    with contextlib.suppress(OSError), _opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+    return "unreadable"
 
 
 def _hash(data: bytes) -> str:

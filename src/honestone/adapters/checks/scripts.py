@@ -9,7 +9,7 @@ import site
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -156,12 +156,6 @@ class _Raised(Exception):
     """What the code said instead of a value."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    value: Json
-    error: str | None
-
-
 async def _run(
     script: Script, given: Json, check: Check, subject: Subject, *, calls: Sequence[Sequence[Json]] | None = None
 ) -> Json:
@@ -188,23 +182,22 @@ async def _run(
         )
     except NotStarted as error:
         raise code.FinalAnswer(None, f"could not run: {error.reason}") from None
-    reply = _read_reply(answer)
-    if reply is None:
+    said = _reply_in(answer)
+    if said is None:
         raise _Raised(f"ended without an answer ({code.exit_words(ended.exit)}){code.last_words_of(ended)}")
-    if reply.error is not None:
-        raise _Raised(reply.error)
-    return reply.value
+    if "value" not in said:
+        odd = said.get("odd")
+        raise _Raised(str(said["error"]) if odd is None else f"it returned {odd}, which is not a value")
+    return said["value"]
 
 
-def _read_reply(path: Path) -> _Reply | None:
+def _reply_in(path: Path) -> Mapping[str, Json] | None:
+    """The answer as the code's runner left it; None where there is none."""
     with contextlib.suppress(OSError, ValueError, RecursionError):
         if path.stat().st_size > _LARGEST_REPLY:
-            return _Reply(None, f"its reply is larger than {_LARGEST_REPLY / 1e6:g} MB")
-        said = json.loads(path.read_bytes())
-        if "value" in said:
-            return _Reply(said["value"], None)
-        odd = said.get("odd")
-        return _Reply(None, str(said["error"]) if odd is None else f"it returned {odd}, which is not a value")
+            return {"error": f"its reply is larger than {_LARGEST_REPLY / 1e6:g} MB"}
+        found: Mapping[str, Json] = json.loads(path.read_bytes())
+        return found
     return None
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeGuard
 from honestone.core.artifact import digest_of
 from honestone.core.ballot import Question, Reading
 from honestone.core.errors import FileError
+from honestone.core.loose_json import tables
 from honestone.core.reading.answers import load_strict, read_program
 from honestone.core.rubric import RepeatedIds
 from honestone.ports import CallFailed, NothingToClose, Reply, Request
@@ -136,8 +137,7 @@ def _nodes(tree: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], bool]]:
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        below = node.get("sub_tasks")
-        children = [child for child in below if isinstance(child, dict)] if isinstance(below, list) else []
+        children = tables(node.get("sub_tasks"))
         yield node, not children
         waiting += reversed(children)
 

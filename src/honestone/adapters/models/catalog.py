@@ -48,6 +48,8 @@ class Provider:
 
 _DATA: Final = tomllib.loads(Path(__file__).with_name("providers.toml").read_text("utf-8"))
 PROVIDERS: Final = {one["name"]: Provider(**one) for one in _DATA["providers"]}
+# Variables (by their beginning) that people set for everything, and the one host that each is for.
+KEY_HOMES: Final[Mapping[str, str]] = _DATA["key_homes"]
 _FAMILIES: Final[Mapping[str, str]] = _DATA["families"]
 ALIASES: Final = {"openai-compatible": "compatible", "gemini-api": "google", "claude-api": "anthropic"}
 
