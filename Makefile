@@ -6,7 +6,7 @@ RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo dist test attack test-deep test-all test-clis test-cluster test-pages lint format docs pictures bench bench-api bench-cluster bench-compare bench-improve bench-panel bench-python bench-suites oracles site site-publish site-serve acceptance acceptance-slow clean test-exports
+.PHONY: help setup demo dist test attack test-deep test-all test-clis test-cluster test-containers test-pages lint format docs pictures bench bench-api bench-cluster bench-compare bench-improve bench-panel bench-python bench-suites oracles site site-publish site-serve acceptance acceptance-slow clean test-exports
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -57,6 +57,14 @@ test-pages: $(READY) ## the HTML page in a headless Chromium (from the Debian pa
 	then echo "skipped: chromium is not here and could not be installed"; \
 	else { ! command -v npm >/dev/null || [ -f .axe/node_modules/axe-core/axe.min.js ] || timeout 120 npm install --no-fund --no-audit --silent --prefix .axe axe-core@4.14.1 || echo "axe-core could not be installed: its checks are skipped"; }; \
 	$(BIN)/python -m pytest tests/pages $(PYTEST); fi
+
+# Without BUILD=no the image is built first, from bases that are here or can be pulled.
+test-containers: $(READY) ## the Containerfile and the Compose file of the docs, with docker where it is there
+	@if ! docker info >/dev/null 2>&1; then echo "skipped: docker is not here"; \
+	elif ! docker-compose version >/dev/null 2>&1 && ! docker compose version >/dev/null 2>&1; then echo "skipped: docker compose is not here"; \
+	elif ! for image in python:3.13-slim-bookworm postgres:16; do docker image inspect $$image >/dev/null 2>&1 || docker pull --quiet $$image >/dev/null 2>&1 || exit 1; done; \
+	then echo "skipped: the base images are not here and could not be pulled"; \
+	else { [ "$(BUILD)" = no ] || docker build -f Containerfile -t honestone .; } && HONESTONE_TEST_CONTAINERS=1 $(BIN)/python -m pytest tests/containers $(PYTEST); fi
 
 # The tools that read our exports are large, so they have a folder of their own.
 .exports/ready: pyproject.toml
@@ -176,7 +184,7 @@ acceptance-slow: $(READY) ## one of the slow acceptance scripts, the TURN-th
 	export CLIS=$(CURDIR)/.clis; \
 	$(MAKE) acceptance NAMES=$$name || { [ "$$name" = b3_real_clis ] && $(MAKE) acceptance NAMES=$$name; }
 
-test-all: test lint test-deep test-clis test-cluster test-pages attack acceptance ## everything, the slow acceptance scripts too
+test-all: test lint test-deep test-clis test-cluster test-containers test-pages attack acceptance ## everything, the slow acceptance scripts too
 	@for turn in $$(seq $(words $(SLOW))); do $(MAKE) acceptance-slow TURN=$$turn || exit 1; done
 
 clean: ## remove what was made

@@ -114,6 +114,25 @@ def test_a_refused_run_is_named_and_not_touched(place: StorePlace, store: Store)
         assert queue.waiting(run).todo == 2
 
 
+def test_a_refusal_is_listed_while_the_run_is_open(place: StorePlace, store: Store) -> None:
+    """And not after it has ended: who reads the list would look for what is wrong with it."""
+    run = ordered(place, store, 2)
+
+    async def work(loop: RunnerLoop) -> None:
+        working = asyncio.create_task(loop.work())
+        while [no.run for no in loop.heart.card.refused] != [run]:
+            await asyncio.sleep(0.02)
+        with closing(open_queue(place, store)) as queue:
+            queue.end(run)
+        while loop.heart.card.refused:
+            await asyncio.sleep(0.02)
+        loop.stop()
+        await working
+
+    with runner(place, RunRefused("DESK_KEY is not set", "export it"), []) as loop:
+        asyncio.run(asyncio.wait_for(work(loop), 60))
+
+
 def test_a_runner_that_is_stopped_finishes_what_it_has(place: StorePlace, store: Store) -> None:
     """Within its grace; it takes no more, and it beats meanwhile."""
     run, session, said = ordered(place, store, 5), Session(lambda case: 0), list[str]()

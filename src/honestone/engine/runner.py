@@ -324,7 +324,7 @@ class RunnerLoop:
                 self.heart.card,
                 runs=tuple(self._taken),
                 in_hand=tuple(f"{one.run} {one.case}" for one in self._in_hand.values()),
-                refused=tuple(self._refused.values()),
+                refused=tuple(no for run, no in self._refused.items() if run in self._open),
                 waits=tuple(sorted(+self._waits)),
                 is_stopping=self._stop.is_set(),
             )
