@@ -59,13 +59,15 @@ class Tool:
 FORK: Final = re.compile(r"\+promptfoo$")
 _PROMPTFOO: Final = r"(?m)^[\"']?\s*[\"']?(prompts|providers|targets|tests|scenarios)[\"']?\s*:"
 _RED_TEAM_ONLY: Final = r"(?ms)\A(?!.*^(tests|scenarios)\s*:).*^redteam\s*:"
+# What promptfoo writes of a run, and files of other programs that start it: a workflow, containers.
+_NO_CONFIG: Final = r"^\s*\"(evalId|results)\"\s*:|^(jobs|on|services|apiVersion)\s*:"
 
 TOOLS: Final = (
     Tool(
         name="promptfoo configs",
         path=r"(?i)promptfoo[^/]*\.(ya?ml|json)$",
         words=_PROMPTFOO,
-        without=_RED_TEAM_ONLY,
+        without=f"{_RED_TEAM_ONLY}|{_NO_CONFIG}",
         goal=0.70,
         dialects="promptfoo",
         most_of_one=10,
@@ -75,7 +77,7 @@ TOOLS: Final = (
         name="promptfoo's own examples",
         path=r"(?i)(^|/)examples/.*promptfoo[^/]*\.(ya?ml|json)$",
         words=_PROMPTFOO,
-        without=_RED_TEAM_ONLY,
+        without=f"{_RED_TEAM_ONLY}|{_NO_CONFIG}",
         goal=0.75,
         dialects="promptfoo",
     ),

@@ -693,6 +693,19 @@ def test_a_config_is_known_by_the_names_of_its_providers_and_tests_by_what_they_
     assert read_any_suite(document.path).dialect == "promptfoo"
 
 
+def test_a_key_of_a_test_that_promptfoo_passes_over_is_a_note_and_a_slip_a_loss(tmp_path: Path) -> None:
+    """Strangers keep their own words there; `assertions` was meant to judge."""
+    head = (
+        "prompts: ['{{q}}']\nproviders: ['openai:gpt-5']\ntests:\n  - {id: a, vars: {q: b}, assert: [{type: is-json}], "
+    )
+    source = suite_of(READERS[0], put(tmp_path, head + "expected_vendor: x, difficulty: hard}\n"))
+    assert not lost(source)
+    assert all(any(f"ignores the key `{key}`" in note for note in source.notes) for key in ("id", "expected_vendor"))
+    for slip in ("assertions", "var", "variables", "threshhold", "asserts"):
+        (loss,) = lost(suite_of(READERS[0], put(tmp_path, f"{head}{slip}: x}}\n")))
+        assert f"unknown key `{slip}`" in loss
+
+
 @pytest.mark.parametrize(
     "providers", ["[mine]", "['agentv:codex-cli']", "[{id: 'openai:gpt-5', runtime: host}]", "[{id: mine}]"]
 )

@@ -103,7 +103,7 @@ def test_a_rubric_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 SCHEMA = "https://promptfoo.dev/config-schema.json"
-LIKE_BOTH = "name: mine\nprompts: ['{{q}}']\nproviders: [echo]\ntests:\n  - {vars: {q: a}, id: x, assert: [{type: contains, value: a}]}\n"
+LIKE_BOTH = "name: mine\nversion: 1\nprompts: ['{{q}}']\nproviders: [echo]\ntests:\n  - {vars: {q: a}, id: x, assert: [{type: contains, value: a}]}\n"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_what_a_file_says_of_itself_decides_before_its_keys(tmp_path: Path, head
     path.write_text(head + LIKE_BOTH)
     source = read_any_suite(path, read_as=None if head else "promptfoo")
     assert source.dialect == "promptfoo"
-    assert [loss.message.split("`")[1] for loss in source.losses] == ["name", "id"]
+    assert [loss.message.split("`")[1] for loss in source.losses] == ["name", "version"]
     hint = source.losses[-1].hint or ""
     assert f"read as promptfoo, {why}; --as FORMAT" in hint and why not in (source.losses[0].hint or "")
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
 from honestone.core.tables import table_text
-from honestone.formats.reader import How, Keys, about, keys
+from honestone.formats.reader import How, Keys, KnownKey, about, keys
 
 if TYPE_CHECKING:
     from honestone.formats.document import Document
@@ -122,3 +123,24 @@ class Formats:
             example=said.example,
             schema=self.said.schema,
         )
+
+
+_SLIP: Final = 0.8  # how alike a key is to a known one that was probably meant
+
+
+def ignoring_others(known: Keys, value: Iterable[object], tool: str, meant: Iterable[str]) -> Keys:
+    """The keys of a mapping whose tool ignores all others: those of this mapping too, each with a note. One that is probably a
+    slip of what was `meant` stays unknown."""
+    words = list(meant)
+    others = (str(key) for key in value if str(key) not in known.by_name)
+    strange = tuple(
+        KnownKey(
+            names=(key,),
+            meaning=f"{tool} ignores the key `{key}` of {known.what}, so nothing is judged by it here either",
+            how="ignored",
+            is_noted=True,
+        )
+        for key in others
+        if not get_close_matches(key, words, n=1, cutoff=_SLIP)
+    )
+    return replace(known, rows=(*known.rows, *strange))

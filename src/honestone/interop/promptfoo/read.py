@@ -55,7 +55,7 @@ from honestone.interop.promptfoo.made import (
 )
 from honestone.interop.promptfoo.providers import Provider, read_provider
 from honestone.interop.promptfoo.templates import fill
-from honestone.interop.reader import Reader
+from honestone.interop.reader import Reader, ignoring_others
 from honestone.interop.sibling_files import LEFT_OUT, SiblingFiles
 
 MAX_CASES: Final = 10_000
@@ -596,7 +596,8 @@ class _Config:
 
     def layer(self, at: FileEntry, *, is_default: bool = False, expands: bool | None = None) -> _Layer:
         """One test, read once; its assertions are read for each case, with the case's variables."""
-        if not at.read(TABLES["test"].named("`defaultTest`") if is_default else TABLES["test"]):
+        known = TABLES["test"].named("`defaultTest`") if is_default else TABLES["test"]
+        if not at.read(ignoring_others(known, at.value, "promptfoo", _MEANT) if at.is_mapping else known):
             return _Layer(at=at)
         variables = self.variables(at)
         options = at.mapping("options", TABLES["options"])
@@ -868,6 +869,13 @@ class _Config:
             description=test.description,
             metadata=metadata,
         )
+
+
+# Words for what a test has; others are passed over, as promptfoo does.
+_MEANT: Final = (
+    *(name for row in TABLES["test"].rows if row.how != "ignored" for name in row.names),
+    *words("variables assertions asserts defaultTest"),
+)
 
 
 class _Unread(str):
