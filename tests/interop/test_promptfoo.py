@@ -706,6 +706,19 @@ def test_a_key_of_a_test_that_promptfoo_passes_over_is_a_note_and_a_slip_a_loss(
         assert f"unknown key `{slip}`" in loss
 
 
+def test_a_key_of_a_provider_that_promptfoo_does_not_send_is_a_note_and_one_that_it_uses_a_loss(tmp_path: Path) -> None:
+    text = (
+        "prompts: ['{{q}}']\nproviders: [{id: 'ollama:chat:m', config: {KEYS}}]\n"
+        "tests: [{vars: {q: b}, assert: [{type: is-json}]}]\n"
+    )
+    source = suite_of(READERS[0], put(tmp_path, text.replace("KEYS", "options: {num_ctx: 5}, num_predict: 5")))
+    assert not lost(source) and any("ignores the key `options`" in note for note in source.notes)
+    (loss,) = lost(suite_of(READERS[0], put(tmp_path, text.replace("KEYS", "think: true"))))
+    assert "`think` of a provider is not sent" in loss
+    (loss,) = lost(suite_of(READERS[0], put(tmp_path, text.replace("KEYS", "temprature: 1"))))
+    assert "unknown key `temprature`" in loss
+
+
 @pytest.mark.parametrize(
     "providers", ["[mine]", "['agentv:codex-cli']", "[{id: 'openai:gpt-5', runtime: host}]", "[{id: mine}]"]
 )

@@ -13,6 +13,7 @@ from honestone.formats.reader import FileEntry, FileReading, Steps, shown, words
 from honestone.interop.criteria import as_text
 from honestone.interop.promptfoo.asserts import TABLES
 from honestone.interop.promptfoo.code import CODE_FILES, suffix_of
+from honestone.interop.reader import ignoring_others
 from honestone.interop.sibling_files import SiblingFiles
 
 
@@ -122,7 +123,7 @@ def _parameters(at: FileEntry, api: str, siblings: SiblingFiles) -> dict[str, An
     """What of a config is a parameter of the target. Its table says where each key goes, and what is lost."""
     found: dict[str, Any] = {}
     table = TABLES[f"provider-{api}"]
-    at.read(table)
+    at.read(ignoring_others(table, at.value, "promptfoo", table.by_name))
     for key in at.value:
         known = table.by_name.get(key)
         if known is None or known.how != "read" or key not in at:
