@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -47,6 +47,10 @@ class Waiting(MemoryStore):
     def append(self, run: str, event: Any, blobs: Mapping[str, bytes] | None = None) -> Any:
         self._wait()
         return super().append(run, event, blobs)
+
+    def append_many(self, run: str, events: Iterable[Any]) -> Any:
+        self._wait()
+        return super().append_many(run, events)
 
     def claim_reply(self, key: str) -> bool:
         self._wait()
@@ -274,3 +278,46 @@ def test_a_call_that_does_not_end_is_given_up(store: Waiting, monkeypatch: pytes
     asyncio.run(work())
     store.journal.close()
     assert store.gave_up and numbers(store, run) == []
+
+
+def test_events_of_about_the_same_time_are_one_transaction(store: Waiting) -> None:
+    """Those of several tasks, also where they come in several turns of the loop."""
+    run, together = a_run(store), list[int]()
+    kept = store.append_many
+
+    def counted(run: str, events: Any) -> Any:
+        together.append(len(events))
+        return kept(run, events)
+
+    store.append_many = counted  # type: ignore[method-assign]
+
+    async def late(n: int) -> None:
+        for _ in range(n):
+            await asyncio.sleep(0)
+        assert await store.journal.append(run, event(n)) is None
+
+    async def work() -> None:
+        await asyncio.gather(*(late(n) for n in range(10)))
+
+    asyncio.run(work())
+    assert together == [10] and sorted(map(str, numbers(store, run))) == sorted(map(str, range(10)))
+
+
+def test_an_event_whose_loop_ended_before_its_time_is_kept(store: Waiting) -> None:
+    """By what is appended in the next loop, or when the journal is closed."""
+    run = a_run(store)
+
+    async def left(n: int) -> None:
+        asyncio.get_running_loop().call_soon(asyncio.create_task(store.journal.append(run, event(n))).cancel)
+        await asyncio.sleep(0.001)
+
+    async def next_one() -> None:
+        await store.journal.append(run, event(2))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("honestone.adapters.stores.thread_journal.PATIENCE_OF_CANCELLED", 0)
+        asyncio.run(left(1))
+        asyncio.run(next_one())
+        asyncio.run(left(3))
+    store.journal.close()
+    assert numbers(store, run) == [1, 2, 3]

@@ -22,6 +22,8 @@ T = TypeVar("T")
 # Seconds that a task which is cancelled waits for the answer to a call that it had begun.
 PATIENCE_OF_CANCELLED: Final = 10.0
 _CLOSE_SECONDS: Final = 10.0
+# Seconds that an event waits for others, so that one transaction keeps them all: it is the dearest call of a case.
+_TOGETHER: Final = 0.02
 
 
 async def through(answer: asyncio.Future[T], seconds: float = PATIENCE_OF_CANCELLED) -> T:
@@ -53,9 +55,8 @@ class ThreadJournal:
         self._look_up = Together[str, asyncio.Future[Mapping[str, Sequence[KeptReply]]]](
             lambda keys: self._begin(lambda: store.answers(list(dict.fromkeys(keys))))
         )
-        self._append = Together[AppendWish, asyncio.Future[Mapping[int, Lost]]](
-            lambda wishes: self._begin(lambda: append_wishes(store, wishes))
-        )
+        self._wishes: list[AppendWish] = []
+        self._appended: asyncio.Future[Mapping[int, Lost]]
 
     async def recall(self, key: str) -> Sequence[KeptReply]:
         return (await through(await self._look_up(key))).get(key, ())
@@ -81,11 +82,13 @@ class ThreadJournal:
         return await self._call(lambda: self._store.take_slot(line, seconds))
 
     async def append(self, run: str, event: Recordable, blobs: Mapping[str, bytes] | None = None) -> Event | None:
-        return await self._call(lambda: self._store.append(run, event, blobs))
+        if blobs:
+            return await self._call(lambda: self._store.append(run, event, blobs))
+        return (await self.append_many(run, (event,))).get(0)
 
     async def append_many(self, run: str, events: Iterable[Recordable]) -> Lost:
         wish = AppendWish(run, tuple(events))
-        return wish.lost(await through(await self._append(wish))) if wish.events else {}
+        return wish.lost(await through(self._append(wish))) if wish.events else {}
 
     async def finish_run(self, run: str, result: str, event: Recordable) -> None:
         await self._call(lambda: self._store.finish_run(run, result, event))
@@ -111,6 +114,7 @@ class ThreadJournal:
     def close(self) -> None:
         """Ends when every call that was begun has been made. A server that does not answer is waited for ten seconds; then the
         calls end with StoreAway, and replies that were paid for are on this machine's disk."""
+        self._begin_appending()
         if self._thread is None:
             return
         self._calls.put(None)
@@ -125,10 +129,30 @@ class ThreadJournal:
     async def _call(self, call: Callable[[], T]) -> T:
         return await through(self._begin(call))
 
+    def _append(self, wish: AppendWish) -> asyncio.Future[Mapping[int, Lost]]:
+        loop = asyncio.get_running_loop()
+        if self._wishes and self._appended.get_loop() is not loop:  # that one was closed before their time came
+            self._begin_appending()
+        if not self._wishes:
+            self._appended = loop.create_future()
+            loop.call_later(_TOGETHER, self._begin_appending)
+        self._wishes.append(wish)
+        return self._appended
+
+    def _begin_appending(self) -> None:
+        """All that was wished for since the last time."""
+        wishes, self._wishes = self._wishes, []
+        if wishes:
+            self._hand_over(lambda: append_wishes(self._store, wishes), self._appended)
+
     def _begin(self, call: Callable[[], T]) -> asyncio.Future[T]:
         """Hands a call to the thread."""
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[T] = loop.create_future()
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._hand_over(call, answer)
+        return answer
+
+    def _hand_over(self, call: Callable[[], T], answer: asyncio.Future[T]) -> None:
+        loop = answer.get_loop()
         answer.add_done_callback(_heard)
 
         def make() -> None:
@@ -143,7 +167,6 @@ class ThreadJournal:
             self._thread = threading.Thread(target=self._work, name="journal", daemon=True)
             self._thread.start()
         self._calls.put(make)
-        return answer
 
     def _work(self) -> None:
         while (make := self._calls.get()) is not None:
