@@ -32,9 +32,12 @@ CLOSE_SECONDS: Final = 5.0
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 2.0
 # A client machine that is gone is noticed in half a minute, so that its locks are free.
+# Limits of a role or database are for people's queries: ours may wait for a lock, and a session that is idle holds claims.
 _SESSION: Final = b"""
 set tcp_keepalives_idle = 15; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3;
-set search_path = honestone, public;
+set search_path = honestone, public; set default_transaction_isolation = 'read committed';
+select set_config(name, '0', false) from pg_settings where name in ('statement_timeout', 'lock_timeout',
+    'transaction_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout');
 select pid, backend_start::text from pg_stat_activity where pid = pg_backend_pid()
 """
 # In every transaction: its number in this session, so that it is known later whether it was committed. The numbers of the
@@ -45,6 +48,10 @@ on conflict (session) do update set number = excluded.number, at = now() where k
 """
 _FORGET: Final = b"delete from honestone.commits where session = %s or at < now() - interval '7 days'"
 _ENDING: Final = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
+# What a server refuses for now: its disk is full, or it has become a standby. The same server, or the one in its place, takes it later.
+_FOR_NOW: Final = (errors.DiskFull, errors.OutOfMemory, errors.ReadOnlySqlTransaction)
+# Stores that took a write from this process: that they take none is no fault of the command or its user.
+_written: Final = set[str]()
 _END: Final = b"select pg_terminate_backend(pid) from pg_stat_activity where pid = %s and backend_start::text = %s"
 
 
@@ -52,7 +59,7 @@ class PostgresConnection:
     """Of several threads one uses it at a time; the others wait. `patience`: seconds to wait for a server that had answered.
 
     Raises StoreError where the first connection cannot be made and for what the server refuses, StoreAway when it stays
-    away for longer than `patience`. `renew` is called with every connection after the first one.
+    away, or refuses for now what it took before, for longer than `patience`. `renew` is called with every connection after the first one.
     """
 
     def __init__(self, address: StoreAddress, *, patience: float, readonly: bool = False) -> None:
@@ -108,6 +115,7 @@ class PostgresConnection:
                 results.append(work(cursor))
                 self._within = None
                 cursor.execute(b"commit")
+                _written.add(self.address.shown)
             except BaseException:
                 self._within = None
                 if not db.closed:
@@ -186,16 +194,20 @@ class PostgresConnection:
                     raise self._trouble(error) from None
                 time.sleep(random.random() * 0.01 * clashes)
             except psycopg.Error as error:
-                if isinstance(error, _ENDING):
+                is_for_now = isinstance(error, _FOR_NOW) and self.address.shown in _written
+                if isinstance(error, _ENDING) or (is_for_now and isinstance(error, errors.ReadOnlySqlTransaction)):
                     self._db.close()
-                if not self._db.closed:
+                if not self._db.closed and not is_for_now:
                     raise self._trouble(error) from None
                 if last is None:
                     last = time.monotonic()
                     away()
                 if time.monotonic() - last >= self._patience:
+                    what = (
+                        f"refuses to write ({self._said(error)}) and has done so" if is_for_now else "has not answered"
+                    )
                     raise StoreAway(
-                        f"the store {self.address.shown} has not answered for {self._patience:g} s",
+                        f"the store {self.address.shown} {what} for {self._patience:g} s",
                         hint="what was paid for is kept; run the same command again when the store answers",
                     ) from None
                 time.sleep(pause)
