@@ -297,3 +297,137 @@ def test_a_table_without_an_input_is_refused(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("question,answer\n,4\n")
     with pytest.raises(FileError, match="no row"):
         suite_from_table(tmp_path / "c.csv")
+
+
+# ----------------------------------------------------------------------------------------- files of a newcomer
+
+
+def _drafted(folder: Path, name: str, text: str) -> tuple[tuple[Criterion, ...], dict[str, str]]:
+    """The criteria of a file, and what each of its parts was taken for."""
+    (folder / name).write_text(text, encoding="utf-8")
+    made = rubric_from_file(folder / name)
+    return made.rubric.criteria, {one.source: one.purpose for one in made.taken}
+
+
+def _levels(criterion: Criterion) -> list[tuple[int, str]]:
+    anchors = criterion.items[0].anchors
+    assert anchors is not None
+    return [(int(level), words) for level, words in anchors.levels]
+
+
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [
+        ("1,000", Fraction(1000)),
+        ("12,500 points", Fraction(12_500)),
+        ("1,234,567", Fraction(1_234_567)),
+        ("1'000", Fraction(1000)),
+        ("1 000", Fraction(1000)),
+        ("1,000.5", Fraction(2001, 2)),
+        ("2,5", Fraction(5, 2)),
+        ("0,125", Fraction(1, 8)),
+        ("1.000", Fraction(1)),
+    ],
+)
+def test_thousands_are_parted_by_commas_spaces_and_apostrophes(written: str, number: Fraction) -> None:
+    """A comma before other than three digits, or after a zero, is a decimal comma."""
+    assert number_in(written) == number
+
+
+@given(st.integers(0, 999_999_999))
+def test_a_number_is_the_same_with_and_without_its_separators(number: int) -> None:
+    """However thousands are parted."""
+    for sign in (",", " ", "'", "\u00a0"):
+        assert number_in(f"{number:,}".replace(",", sign)) == number
+
+
+@pytest.mark.parametrize("delimiter", [";", ",", "\t"])
+@pytest.mark.parametrize("is_best_first", [True, False])
+def test_columns_with_words_for_levels_are_anchors(tmp_path: Path, delimiter: str, is_best_first: bool) -> None:
+    """In the order of the words, whichever comes first; a sum and a row without a name are left out, and said."""
+    words, texts = ["Poor", "Good", "Excellent"], ["none", "two, or so", "three"]
+    rows = [
+        ["Criterion", "Weight", *words[:: -1 if is_best_first else 1]],
+        ["Evidence", "1,500", *texts[:: -1 if is_best_first else 1]],
+    ]
+    rows += [["Total", "1,500", "", "", ""], ["", "", "", "stray", ""]]
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter).writerows(rows)
+    (criterion,), taken = _drafted(tmp_path, "sheet.csv", "\ufeff" + out.getvalue())
+    assert _levels(criterion) == [(0, "Poor: none"), (1, "Good: two, or so"), (2, "Excellent: three")]
+    assert criterion.weight == 1500
+    assert taken["Total"] == taken["stray"] == "left out"
+    assert taken["Good"] == "level 1"
+
+
+def test_words_that_are_not_in_order_are_no_levels(tmp_path: Path) -> None:
+    """Two words of one rank, or words in no order, are columns of another kind: left out, and said."""
+    _, taken = _drafted(tmp_path, "sheet.csv", "Criterion,Weight,Good,Poor,Excellent\nTone,2,a,b,c\n")
+    assert taken["Good"] == taken["Excellent"] == "left out"
+
+
+def test_a_table_with_headings_inside_and_none_over_its_first_column(tmp_path: Path) -> None:
+    """A row with nothing but a name is a heading of those below it."""
+    text = (
+        "# Essay\n\n|  | Weight | Excellent | Poor |\n|---|---|---|---|\n| **Content** | | | |\n"
+        "| Thesis | 20% | arguable | missing |\n| **Form** | | | |\n| Grammar | lots | no errors | errors |\n"
+    )
+    criteria, taken = _drafted(tmp_path, "essay.md", text)
+    assert [one.requirement for one in criteria] == ["Thesis", "Grammar"]
+    assert [one.weight for one in criteria] == [20, 1]
+    assert taken["Content"] == taken["Form"] == taken["lots"] == "left out"
+    assert taken["Grammar"] == "weight 1, for it names none"
+
+
+def test_boxes_further_in_are_items(tmp_path: Path) -> None:
+    """Of the box above them; points in its words are its weight, and what is not a box is left out, and said."""
+    text = "- [ ] Docs\n  - [ ] README is there\n  - [x] Changes are named\n- [ ] Tests (2 points)\n  * [ ] Unit tests\n- Not a box\n"
+    (docs, tests), taken = _drafted(tmp_path, "list.md", text)
+    assert [item.requirement for item in docs.items] == ["README is there", "Changes are named"]
+    assert (tests.requirement, tests.weight, len(tests.items)) == ("Tests", 2, 1)
+    assert taken["Not a box"] == "left out"
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        "    Unsatisfactory: reads\n    Proficient: mostly free\n    Exemplary: free\n",
+        "    levels: {Exemplary: free, Proficient: mostly free, Unsatisfactory: reads}\n",
+        "    levels:\n      - Unsatisfactory: reads\n      - Proficient: mostly free\n      - Exemplary: free\n",
+    ],
+)
+def test_words_for_levels_in_a_tree(tmp_path: Path, levels: str) -> None:
+    """As keys of a criterion, or under `levels`."""
+    (criterion,), taken = _drafted(tmp_path, "sheet.yaml", f"criteria:\n  Delivery:\n    weight: 40\n{levels}")
+    wanted = ["Unsatisfactory: reads", "Proficient: mostly free", "Exemplary: free"]
+    assert _levels(criterion) == list(enumerate(wanted))
+    assert "left out" not in taken.values()
+
+
+def test_weighted_checks_below_a_criterion_are_criteria(tmp_path: Path) -> None:
+    """Their weights are kept."""
+    tree = {
+        "sections": [
+            {
+                "name": "Right",
+                "share": 0.5,
+                "checks": [{"what": "Empty input", "share": 0.4}, {"what": "Large input", "share": 0.6}],
+            },
+            {"name": "Short", "share": 0.5},
+        ]
+    }
+    (criterion, _), _ = _drafted(tmp_path, "r.json", json.dumps(tree))
+    assert [(one.requirement, one.weight) for one in criterion.children] == [
+        ("Empty input", Fraction(2, 5)),
+        ("Large input", Fraction(3, 5)),
+    ]
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("q.csv", ";"), ("q.tsv", "\t"), ("q.csv", ",")])
+def test_a_table_of_questions_may_be_parted_otherwise(tmp_path: Path, name: str, delimiter: str) -> None:
+    """By semicolons or tabs, with a mark at its start."""
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter).writerows([["Question", "Answer", "Kind"], ["Why, and; how?", "So", "a"]])
+    (tmp_path / name).write_text("\ufeff" + out.getvalue(), encoding="utf-8")
+    (case,) = suite_from_table(tmp_path / name).suite.cases
+    assert (case.input, case.reference, case.metadata) == ("Why, and; how?", "So", {"Kind": "a"})

@@ -17,7 +17,7 @@ from honestone.formats.source import SourceErrors
 
 
 def csv_rows(
-    text: str, name: str, problems: list[UsageError], *, is_strict: bool = False
+    text: str, name: str, problems: list[UsageError], *, is_strict: bool = False, delimiter: str = ","
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table with the line that each starts in. What is wrong with the table is added to `problems`;
     `is_strict`: so are a row with too few cells and a quote that is never closed."""
@@ -29,7 +29,7 @@ def csv_rows(
         wrong("this table holds a NUL character, so it is not a text file", text[: text.index("\0")].count("\n") + 1)
         return
     csv.field_size_limit(MAX_BYTES)
-    table = csv.reader(lines_in(text), strict=is_strict)
+    table = csv.reader(lines_in(text), delimiter=delimiter, strict=is_strict)
     line = 1
     try:
         header = [column.strip() for column in next(table, [])]
@@ -71,13 +71,17 @@ def json_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, object]]]:
             ) from None
 
 
-def table_rows(path: Path, name: str, *, is_strict: bool = False) -> Iterator[tuple[int, Mapping[str, object]]]:
-    """Those of a file: CSV by its ending, else JSON lines. Raises FileError, and SourceErrors after the last row."""
+def table_rows(
+    path: Path, name: str, *, is_strict: bool = False, delimiters: str = ","
+) -> Iterator[tuple[int, Mapping[str, object]]]:
+    """Those of a file: CSV by its ending, else JSON lines. Cells are parted by the one of `delimiters` that its first line has
+    most often. Raises FileError, and SourceErrors after the last row."""
     text = read_text(path, most=MOST_LINES)
-    if path.suffix.lower() != ".csv":
+    if path.suffix.lower() not in (".csv", ".tsv"):
         yield from json_rows(text, name)
         return
     problems: list[UsageError] = []
-    yield from csv_rows(text, name, problems, is_strict=is_strict)
+    delimiter = max(delimiters, key=text.partition("\n")[0].count)
+    yield from csv_rows(text, name, problems, is_strict=is_strict, delimiter=delimiter)
     if problems:
         raise SourceErrors(problems)

@@ -34,7 +34,7 @@ class SuiteFromTable:
 
 def suite_from_table(path: Path, *, most: int | None = None) -> SuiteFromTable:
     """Raises FileError or SourceErrors where the file is not a table or no column can be the input."""
-    rows = list(islice(table_rows(path, str(path)), most))
+    rows = list(islice(table_rows(path, str(path), delimiters=",;\t"), most))
     columns = list(dict.fromkeys(column for _, row in rows for column in row if column.strip()))
     input, reference = _first(columns, _INPUTS), _first(columns, _REFERENCES)
     if input is None:

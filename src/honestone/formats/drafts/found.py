@@ -23,6 +23,12 @@ MOST_CRITERIA: Final = 500
 MOST_LETTERS: Final = 2_000
 
 _WORDS: Final = tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8"))
+# Words for levels from worst to best; those of one line mean about the same.
+_RANKS: Final = {
+    plain: rank
+    for rank, line in enumerate(_WORDS.pop("grades").strip().splitlines())
+    for plain in line.replace(",", " ").split()
+}
 NAMES: Final = {role: frozenset(words.split()) for role, words in _WORDS.items()}
 
 
@@ -34,6 +40,15 @@ def plain_name(name: object) -> str:
 def has_role(name: object, *roles: str) -> bool:
     plain = plain_name(name)
     return any(plain in NAMES[role] or (plain.endswith("s") and plain[:-1] in NAMES[role]) for role in roles)
+
+
+def word_levels(names: Iterable[str]) -> dict[str, Fraction]:
+    """The names that are words for levels, with their places from 0 up, evenly spaced; none where these are not in order."""
+    known = {name: rank for name in names if (rank := _RANKS.get(plain_name(name))) is not None}
+    ranks = list(known.values())
+    if len(known) < 2 or len(set(ranks)) < len(ranks) or ranks not in (sorted(ranks), sorted(ranks, reverse=True)):
+        return {}
+    return {name: Fraction(place) for place, name in enumerate(sorted(known, key=lambda name: known[name]))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,17 +181,19 @@ def _short(text: str) -> str:
     return text if len(text) <= MOST_LETTERS else text[:MOST_LETTERS] + "..."
 
 
+# Thousands are parted by commas, spaces or apostrophes; `2,5` and `0,125` have a comma before their decimals.
+_THOUSANDS: Final = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:[,'’\u00a0\u202f ]\d{3})+(?![\d,])")
 _NUMBER: Final = re.compile(
-    r"[\s(\[/~≈]*(\d{1,6}(?:[.,]\d{1,6})?)(?:\s*/\s*(\d{1,6}))?\s*(?:%|percent|points?|pts?\.?|marks?|점)?[\s)\].]*",
+    r"[\s(\[/~≈]*(\d{1,9}(?:[.,]\d{1,6})?)(?:\s*/\s*(\d{1,6}))?\s*(?:%|percent|points?|pts?\.?|marks?|점)?[\s)\].]*",
     re.IGNORECASE,
 )
 
 
 def number_in(text: object) -> Fraction | None:
-    """A weight or a level as people write it: 40, 40%, 40 points, 2/3, 0,4. None for anything else."""
+    """A weight or a level as people write it: 40, 40%, 40 points, 2/3, 0,4, 1,000. None for anything else."""
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         return None
-    match = _NUMBER.fullmatch(str(text))
+    match = _NUMBER.fullmatch(_THOUSANDS.sub(lambda found: re.sub(r"\D", "", found[0]), str(text)))
     if match is None or (match[2] is not None and int(match[2]) == 0):
         return None
     return Fraction(match[1].replace(",", ".")) / (int(match[2]) if match[2] else 1)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final
 
 from honestone.formats.drafts.found import LEFT_OUT, FoundCriterion, Notes, number_in
-from honestone.formats.drafts.tables import criteria_in, plain
+from honestone.formats.drafts.tables import NO_HEADING, criteria_in, plain
 
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*")
 _ENTRY: Final = re.compile(
@@ -34,7 +34,7 @@ class _Section:
     title: str
     level: int
     line: int
-    boxes: list[str] = field(default_factory=list)
+    boxes: list[tuple[int, str, int]] = field(default_factory=list)
     bullets: list[tuple[int, str, int]] = field(default_factory=list)
 
 
@@ -69,7 +69,7 @@ def _sections(lines: Sequence[str]) -> Iterator[_Section]:
         elif entry := _ENTRY.fullmatch(line):
             words = plain(entry[3] or entry[5])
             if entry[2] is not None or entry[5] is not None:
-                section.boxes.append(words)
+                section.boxes.append((len((entry[1] or entry[4] or "").expandtabs(4)), words, number))
             else:
                 section.bullets.append((len(entry[1].expandtabs(4)), words, number))
     yield section
@@ -82,16 +82,37 @@ def _of_boxes(sections: Sequence[_Section], name: str, notes: Notes) -> Iterator
             continue
         place = f"{name}:{one.line}"
         if not one.title:
-            notes.take("- [ ]", "criterion", place)
-            yield from (FoundCriterion(name=box, place=place) for box in one.boxes)
+            yield from _nested_boxes(one, name, notes)
             continue
         called, weight, rest = _weighed(plain(one.title))
         notes.take(one.title, "criterion" if weight is None else "criterion and weight", place)
         notes.take("- [ ]", "item", place)
-        yield FoundCriterion(name=called, text=rest, place=place, weight=weight, items=one.boxes)
+        yield FoundCriterion(
+            name=called, text=rest, place=place, weight=weight, items=[words for _, words, _ in one.boxes]
+        )
     for one in sections:
         if one.bullets and not one.boxes:
             notes.take(one.title or "text", LEFT_OUT, f"{name}:{one.line}")
+        for _, words, line in one.bullets if one.boxes else ():
+            notes.take(words, LEFT_OUT, f"{name}:{line}")
+
+
+def _nested_boxes(section: _Section, name: str, notes: Notes) -> Iterator[FoundCriterion]:
+    """Boxes without a heading: each is a criterion, and those further in are its items."""
+    current: FoundCriterion | None = None
+    depth = 0
+    for indent, words, line in section.boxes:
+        if current is not None and indent > depth:
+            current.items.append(words)
+            notes.take("- [ ] further in", "item", f"{name}:{line}")
+            continue
+        if current is not None:
+            yield current
+        called, weight, rest = _weighed(words)
+        notes.take("- [ ]", "criterion" if weight is None else "criterion and weight", f"{name}:{line}")
+        current, depth = FoundCriterion(name=called, text=rest, weight=weight, place=f"{name}:{line}"), indent
+    if current is not None:
+        yield current
 
 
 def _of_bullets(sections: Sequence[_Section], name: str, notes: Notes) -> Iterator[FoundCriterion]:
@@ -153,7 +174,8 @@ def _of_tables(lines: Sequence[str], name: str, notes: Notes) -> Iterator[FoundC
         if "|" not in lines[at - 1] or "|" not in lines[at] or not _RULE.fullmatch(lines[at]):
             at += 1
             continue
-        header = _cells(lines[at - 1])
+        first, *others = _cells(lines[at - 1])
+        header = [first or NO_HEADING, *others]
         end = at + 1
         while end < len(lines) and "|" in lines[end]:
             end += 1

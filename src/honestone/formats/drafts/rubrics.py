@@ -13,7 +13,7 @@ from honestone.core.json_value import visible
 from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD
 from honestone.formats.drafts.found import FoundCriterion, Notes, RubricFromFile, drafted
 from honestone.formats.drafts.lists import criteria_in_text
-from honestone.formats.drafts.tables import Row, criteria_in
+from honestone.formats.drafts.tables import NO_HEADING, Row, criteria_in
 from honestone.formats.drafts.trees import criteria_in_tree
 from honestone.formats.marked import parse_marked, read_text
 from honestone.formats.nodes import MAX_BYTES, lines_in
@@ -62,6 +62,7 @@ def _of_sheet(text: str, name: str, notes: Notes) -> list[FoundCriterion]:
     rows = _cells(text, name)
     for at, (line, cells) in enumerate(rows[:30]):
         header = [cell.strip() for cell in cells]
+        header[:1] = [header[0] or NO_HEADING] if sum(map(bool, header)) > 1 else header[:1]
         named = [cell for cell in header if cell]
         if len(named) < 2 or len(set(named)) < len(named):
             continue

@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from honestone.formats.drafts.found import LEFT_OUT, FoundCriterion, Notes, has_role, number_in
+from honestone.formats.drafts.found import LEFT_OUT, FoundCriterion, Notes, has_role, number_in, word_levels
 
 # The place of a row, and its cells by column.
 Row: TypeAlias = tuple[str, Mapping[str, str]]
+
+# The name of a first column without one.
+NO_HEADING: Final = "first column"
 
 _NUMBER = r"(\d{1,4}(?:\.\d{1,3})?)\s*(?:points?|pts?\.?|marks?|점)?"
 # A heading that is a level of a scale: `4`, `Excellent (4)`, `4 - Excellent`, `Excellent: 4`.
@@ -26,6 +29,7 @@ def criteria_in(rows: Sequence[Row], header: Sequence[str], place: str, notes: N
     columns = [column for column in header if column.strip()]
     levels = {column: level for column in columns if (level := _level(column)) is not None}
     levels = levels if len(set(levels.values())) >= 2 and len(set(levels.values())) == len(levels) else {}
+    levels = levels or word_levels(columns)
     rest = [column for column in columns if column not in levels]
     weight = next((column for column in rest if has_role(column, "weight") or "%" in column), None)
     name = next((column for column in rest if has_role(column, "name") and column != weight), None)
@@ -35,7 +39,14 @@ def criteria_in(rows: Sequence[Row], header: Sequence[str], place: str, notes: N
         name = next(weak, rest[0] if levels and rest and rest[0] not in (weight, *texts) else None)
     if name is None or (name and len(columns) < 2 and not rows):
         return []
-    found = [one for at, row in rows if (one := _criterion(at, row, name, weight, texts, levels)) is not None]
+    said = [column for column in (weight, *texts, *levels) if column is not None]
+    found = [one for at, row in rows if (one := _criterion(at, row, name, weight, texts, levels, notes)) is not None]
+    if levels or texts:  # a row with a name alone is a heading of those below it
+        alone = {at for at, row in rows if not any(plain(row.get(column, "")) for column in said)}
+        if len(alone) < len(rows):
+            for one in (one for one in found if one.place in alone):
+                notes.take(one.name, LEFT_OUT, one.place)
+            found = [one for one in found if one.place not in alone]
     if not found:
         return []
     roles = {name: "criterion", **dict.fromkeys(texts, "requirement"), **({weight: "weight"} if weight else {})}
@@ -52,17 +63,24 @@ def _criterion(
     weight: str | None,
     texts: Sequence[str],
     levels: Mapping[str, Fraction],
+    notes: Notes,
 ) -> FoundCriterion | None:
-    said = plain(row.get(name, ""))
+    said, points = plain(row.get(name, "")), "" if weight is None else row.get(weight, "")
     # A last row that adds the points up is not a criterion.
-    if not said or re.fullmatch(r"(?:grand |sub)?total(?: points| score)?|sum|summe|합계|총점", said, re.IGNORECASE):
+    is_sum = re.fullmatch(r"(?:grand |sub)?total(?: points| score)?|sum|summe|gesamt|합계|총점", said, re.IGNORECASE)
+    cells = [said] if is_sum else [cell for cell in row.values() if cell.strip()] if not said else []
+    if points.strip() and number_in(points) is None:
+        cells.append(points)
+    for cell in cells:
+        notes.take(plain(cell), LEFT_OUT, place)
+    if is_sum or not said:
         return None
     words = {level: _with_label(column, plain(row.get(column, ""))) for column, level in levels.items()}
     return FoundCriterion(
         name=said,
         place=place,
         text=". ".join(text.rstrip(".") for column in texts if (text := plain(row.get(column, "")))),
-        weight=None if weight is None else number_in(row.get(weight, "")),
+        weight=number_in(points),
         levels={level: text for level, text in words.items() if text},
     )
 
@@ -85,7 +103,7 @@ def _level(column: str) -> Fraction | None:
 def _with_label(column: str, text: str) -> str:
     """A level's words after its name, where the heading gives it one: `Excellent: bold and clear`."""
     match = _LEVEL.fullmatch(plain(column))
-    label = (match[2] or match[5] or match[6] or "") if match else ""
+    label = (match[2] or match[5] or match[6] or "") if match else plain(column)
     return f"{label.strip(' -–—:=')}: {text}" if label and text else text
 
 

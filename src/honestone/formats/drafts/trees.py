@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from honestone.formats.drafts.found import LEFT_OUT, FoundCriterion, Notes, has_role, number_in, plain_name
+from honestone.formats.drafts.found import LEFT_OUT, FoundCriterion, Notes, has_role, number_in, plain_name, word_levels
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import MapKey
 from honestone.formats.reader import value_at
@@ -174,8 +174,12 @@ class _Reading:
         elif name is not None:
             self.notes.take("keys", "criterion", place)
         found = FoundCriterion(name=name or str(entry.get(key, "")) or "criterion", place=place)
+        graded = word_levels([str(part) for part in entry if isinstance(entry[part], str)])
+        found.levels = {level: f"{part}: {entry[part]}" for part, level in graded.items()}
         for part in entry:
-            if part != key:
+            if part in graded:
+                self.take((*path, part), f"level {graded[part]}")
+            elif part != key:
                 self._part((*path, part), found)
         return found
 
@@ -227,6 +231,12 @@ class _Reading:
     def _levels(self, path: _Path) -> dict[Fraction, str]:
         """{4: bold, 1: absent}, [{score: 4, description: bold}, ...] or {excellent: {score: 4, ...}}; numbers each once."""
         value = self.value(path)
+        if isinstance(value, list) and value and all(isinstance(one, dict) and len(one) == 1 for one in value):
+            value = {name: said for one in value for name, said in one.items()}
+        if isinstance(value, dict) and all(isinstance(said, str) for said in value.values()):
+            graded = word_levels(map(str, value))
+            if graded.keys() == set(map(str, value)):
+                return {graded[str(name)]: f"{name}: {said}" for name, said in value.items()}
         pairs: list[tuple[Fraction | None, str]] = []
         if isinstance(value, dict):
             for name, said in value.items():
