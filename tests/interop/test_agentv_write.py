@@ -380,3 +380,39 @@ def test_the_container_of_all_programs_comes_back() -> None:
     two, one = suite(*checks), suite(checks[0])
     for losses in (lost(two), lost(one, "5"), lost(one, "2")):
         assert any("container" in loss.message for loss in losses)
+
+
+CONVERSATION = """\
+tests:
+  - id: a
+    mode: conversation
+    input: [{role: system, content: Be brief}]
+    turns:
+      - {input: Say moss, assertions: [{type: contains, value: moss}, Is kind]}
+      - {input: Hello}
+      - {input: Two, assertions: [{type: not-contains, value: fern, weight: 2}]}
+    assertions: [{type: contains, value: fern}, {name: whole, type: rubrics, criteria: [Stays on topic]}]
+    expected_output: Bye
+"""
+
+
+def test_a_conversation_is_written_as_turns() -> None:
+    """Its graders too, each with its turn; nothing is lost, and it reads back as the same."""
+    for text in (CONVERSATION, CONVERSATION.replace("[{role: system, content: Be brief}]", "[]")):
+        suite = read(text).suite
+        written, losses = dump_agentv(suite, "4")
+        assert losses == []
+        assert normal(read(written).suite) == normal(suite)
+
+
+def test_what_turns_do_not_say_is_a_loss() -> None:
+    """Criteria outside the groups of turns, and messages that nothing replies to."""
+    (case,) = read(CONVERSATION).suite.cases
+    more = replace(case, messages=(*case.messages, Message("user", "Still there?")))
+    assert "last reply" in dump_agentv(Suite(cases=(more,)), "4")[1][0].message
+    several = replace(case, messages=(*case.messages, Message("user", "a"), Message("user", "b"), case.messages[2]))
+    assert "turn 4 is not one message" in dump_agentv(Suite(cases=(several,)), "4")[1][0].message
+    own = replace(case, rubric=replace(case.rubric, criteria=(replace(case.rubric.criteria[0], id="mine"),)))
+    assert "`mine`" in dump_agentv(Suite(cases=(own,)), "4")[1][0].message
+    for name in ("seed", "2", "5"):
+        assert any("role `target`" in loss.message for loss in dump_agentv(Suite(cases=(case,)), name)[1])

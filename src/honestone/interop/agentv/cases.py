@@ -27,6 +27,10 @@ from honestone.interop.criteria import check_criterion, unique_ids
 # How a goal and a reference answer are put into one text.
 GOAL_THEN_ANSWER: Final = ("Goal:\n", "\n\nA good answer:\n")
 
+# The words before a question about one reply of a conversation, and the check of a turn without graders.
+OF_REPLY: Final = "In the target's reply {}: "
+ALWAYS: Final = ("regex", "^")
+
 _STRATEGIES: Final = {
     "pass_at_k": AttemptRule.PASS_AT_K,
     "pass_any": AttemptRule.PASS_AT_K,
@@ -334,7 +338,7 @@ def _of_turn(turn: FileEntry, number: int, frame: Frame) -> Criterion:
         turn.loss("a grader of a turn that must be met: AgentV gives the turn the score 0")
     name = f"turn-{number}"
     if not found:
-        return check_criterion(Check(kind="regex", value="^"), id=name)
+        return check_criterion(Check(kind=ALWAYS[0], value=ALWAYS[1]), id=name)
     return _group(name, [_of_reply(turn, grader, number) for grader in found])
 
 
@@ -343,7 +347,7 @@ def _of_reply(turn: FileEntry, one: Criterion, number: int) -> Criterion:
     items = []
     for item in one.items:
         if item.check is None:
-            items.append(replace(item, requirement=f"In the target's reply {number}: {item.requirement}"))
+            items.append(replace(item, requirement=OF_REPLY.format(number) + item.requirement))
             continue
         if "in" not in KINDS[item.check.kind].options:
             turn.loss(f"the check `{item.check.kind}` of a turn looks at the whole conversation")

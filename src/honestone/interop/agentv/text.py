@@ -118,7 +118,7 @@ class Texts:
             return (Message("user", value),)
         if isinstance(value, dict) and "role" in value:
             return tuple(self._message(FileEntry(reading, path)))
-        if isinstance(value, list) and value and all(isinstance(one, dict) and "role" in one for one in value):
+        if isinstance(value, list) and all(isinstance(one, dict) and "role" in one for one in value):
             return tuple(m for index in range(len(value)) for m in self._message(FileEntry(reading, (*path, index))))
         raw = reading.marked.raw(path) if not isinstance(value, dict | list) else None
         return (Message("user", raw if raw is not None else plain(value)),)

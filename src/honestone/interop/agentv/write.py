@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Final, Literal, TypeAlias
 
 from honestone.core.numbers import exact
 from honestone.core.rubric import Anchors, Check, Criterion, Rubric, as_written
-from honestone.core.suite.case import AttemptRule, Case, Message, Suite
+from honestone.core.suite.case import REPLY, AttemptRule, Case, Message, Suite
 from honestone.formats.check_words import check_in_words
 from honestone.formats.source import Loss
 from honestone.formats.yaml_lines import mapping_lines
-from honestone.interop.agentv.cases import GOAL_THEN_ANSWER
+from honestone.interop.agentv.cases import ALWAYS, GOAL_THEN_ANSWER, OF_REPLY
 from honestone.interop.agentv.dialect import FIVE, FOUR, PASS_MARK, SEED, TWO, Dialect
 from honestone.interop.agentv.graders import LIMITS
 from honestone.interop.agentv.rubrics import TOP, is_rated
@@ -151,13 +151,15 @@ class _Writer:
             out["description"] = case.description
         if case.rubric.title:
             self.lose(place, "the title of its rubric")
-        said = {**self._input(place, case.messages), **self._answer(place, case)}
+        turns, criteria = self._conversation(place, case)
+        asked = turns or self._input(place, case.messages)
+        said = {**asked, **self._answer(place, case)}
         goal = said.pop("goal", None)
         if goal is not None:
             out[self.word["goal"]] = goal
         out = _merged(out, {"vars": said} if said and self.dialect is FIVE else said)
-        graders = [g for c in case.rubric.criteria for g in self._grader(place, _with_floor(case.rubric, c))]
-        listed = {self.word["graders"]: graders}
+        graders = [g for c in criteria for g in self._grader(place, _with_floor(case.rubric, c))]
+        listed = {self.word["graders"]: graders} if graders or not turns else {}
         out = _merged(out, {"execution": listed} if self.dialect is SEED else listed)
         if shared is None:
             out = _merged(out, self._threshold(place, case.rubric.threshold))
@@ -180,6 +182,56 @@ class _Writer:
         if case.expect is not None:
             self.lose(place, "`expect` belongs into a file of grader scores")
         return out
+
+    def _conversation(self, place: str, case: Case) -> tuple[Plain, Sequence[Criterion]]:
+        """A case in which the target replies in between: its turns, and the criteria that are about all that was said."""
+        if self.dialect is not FOUR or not any(message.role == REPLY for message in case.messages):
+            return {}, case.rubric.criteria
+        asked: list[list[Message]] = [[]]
+        for message in case.messages:
+            if message.role == REPLY:
+                asked.append([])
+            else:
+                asked[-1].append(message)
+        if asked.pop():
+            self.lose(place, "messages after the target's last reply")
+        before, asked[0] = asked[0][:-1], asked[0][-1:]
+        said = {"input": [{"role": one.role, "content": one.content} for one in before]}
+        turns: list[Plain] = []
+        for number, one in enumerate(asked, 1):
+            if [message.role for message in one] != ["user"]:
+                self.lose(place, f"turn {number} is not one message of the user")
+            turns.append({"input": "\n\n".join(message.content for message in one)})
+        whole: list[Criterion] = []
+        for c in case.rubric.criteria:
+            turn = next((n for n in range(1, len(turns) + 1) if c.id == f"turn-{n}"), None)
+            if turn is not None and _is_of_turns(c):
+                own = [g for part in c.children for g in self._grader(place, self._of_turn(place, part, turn))]
+                turns[turn - 1] |= {self.word["graders"]: own} if own else {}
+            elif c.id == "conversation" and _is_of_turns(c):
+                whole += c.children
+            else:
+                self.lose(
+                    place, f"the criterion `{c.id}` next to turns: AgentV gives the mean of the turns and of all else"
+                )
+                whole.append(c)
+        return {"mode": "conversation", **said, "turns": turns}, whole
+
+    def _of_turn(self, place: str, c: Criterion, number: int) -> Criterion:
+        """A criterion about one reply, as a turn has it."""
+        start, items = OF_REPLY.format(number), []
+        for item in c.items:
+            check = item.check
+            if (check is None and not item.requirement.startswith(start)) or (
+                check and check.option("in", 0) != number
+            ):
+                self.lose(place, f"the criterion `{c.id}` of turn {number} is not about that reply")
+            if check is not None:
+                options = {name: value for name, value in check.options.items() if name != "in"}
+                check = replace(check, options=options)
+            items.append(replace(item, check=check, requirement=item.requirement.removeprefix(start)))
+        children = tuple(self._of_turn(place, child, number) for child in c.children)
+        return replace(c, requirement=c.requirement.removeprefix(start), items=tuple(items), children=children)
 
     def _input(self, place: str, messages: tuple[Message, ...]) -> Plain:
         if not messages:
@@ -547,6 +599,13 @@ def _with_floor(rubric: Rubric, c: Criterion) -> Criterion:
     """A top-level criterion with the floor that holds for it: AgentV has none for all."""
     floor = rubric.floor_of(c, None)
     return c if c.is_penalty else replace(c, floor=floor or None)
+
+
+def _is_of_turns(c: Criterion) -> bool:
+    """Whether a criterion is a group as a conversation has them: it counts like the others, and fails nothing by itself.
+    One that is always met is a turn without graders."""
+    met = [item.check is not None and (item.check.kind, item.check.value) == ALWAYS for item in c.items]
+    return (bool(c.children) or met == [True]) and c.weight == 1 and not (c.required or c.floor or c.negate)
 
 
 def _is_plain(c: Criterion) -> bool:
