@@ -9,7 +9,7 @@ default); the first of a run, `started`, has a `kind` as well. `event_to_plain` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Final, Generic, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, overload
 
@@ -18,6 +18,7 @@ from honestone.core.contract import Contract
 from honestone.core.json_value import Json, JsonObject
 from honestone.core.labels import PersonLabel
 from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.plain import Codec, Form
 from honestone.core.rubric import Key, Rubric, from_plain, to_plain
 from honestone.core.scorecard import Rule
 from honestone.core.spend import Spend, spend_from_plain
@@ -732,83 +733,55 @@ def _of_judge(spend: Spend) -> Spend:
 # ---------------------------------------------------------------------------------------------------------- the codec
 
 
-class _Form(NamedTuple):
-    """How a field is written as JSON and read back."""
-
-    write: Callable[..., Json] = lambda value: value
-    read: Callable[..., object] = lambda value: value
-
-
 def _given(one: StartedArtifact | StartedSuite) -> dict[str, Json]:
     return {name: value for name in one.__slots__ if (value := getattr(one, name)) not in (None, "", False)}
 
 
-_AS_IT_IS: Final = _Form()
-# By the type of the field, as it is written. Fields of other types are plain JSON values.
-_FORMS: Final[Mapping[str, _Form]] = {
-    "Ballot": _Form(ballot_to_plain, ballot_from_plain),
-    "Fraction": _Form(str, Fraction),
-    "Mapping[str, Rubric]": _Form(
+_FORMS: Final[Mapping[str, Form]] = {
+    "Ballot": Form(ballot_to_plain, ballot_from_plain),
+    "Fraction": Form(str, Fraction),
+    "Mapping[str, Rubric]": Form(
         lambda rubrics: {key: to_plain(rubric) for key, rubric in rubrics.items()},
         lambda plain: {key: from_plain(rubric) for key, rubric in plain.items()},
     ),
-    "Mapping[str, Spend]": _Form(
+    "Mapping[str, Spend]": Form(
         lambda spends: {name: spend.to_plain() for name, spend in spends.items()},
         lambda plain: {name: spend_from_plain(spend) for name, spend in plain.items()},
     ),
-    "ProposalOutcome": _Form(str, ProposalOutcome),
-    "Rubric": _Form(to_plain, from_plain),
-    "Rule": _Form(str, Rule),
-    "Sequence[CheckedArtifact]": _Form(
+    "ProposalOutcome": Form(str, ProposalOutcome),
+    "Rubric": Form(to_plain, from_plain),
+    "Rule": Form(str, Rule),
+    "Sequence[CheckedArtifact]": Form(
         lambda rows: [list(row) for row in rows], lambda rows: [CheckedArtifact(*row) for row in rows]
     ),
-    "Sequence[RecordedCase]": _Form(
+    "Sequence[RecordedCase]": Form(
         lambda cases: [one.plain for one in cases], lambda rows: tuple(map(RecordedCase, rows))
     ),
-    "Spend": _Form(Spend.to_plain, spend_from_plain),
-    "StartedArtifact": _Form(_given, lambda plain: StartedArtifact(**plain)),
-    "StartedSuite": _Form(_given, lambda plain: StartedSuite(**plain)),
-    "Trace": _Form(Trace.to_plain, Trace.from_plain),
-    "tuple[Ballot, ...]": _Form(
+    "Spend": Form(Spend.to_plain, spend_from_plain),
+    "StartedArtifact": Form(_given, lambda plain: StartedArtifact(**plain)),
+    "StartedSuite": Form(_given, lambda plain: StartedSuite(**plain)),
+    "Trace": Form(Trace.to_plain, Trace.from_plain),
+    "tuple[Ballot, ...]": Form(
         lambda ballots: [ballot_to_plain(ballot) for ballot in ballots],
         lambda rows: tuple([ballot_from_plain(row) for row in rows]),
     ),
-    "tuple[Key, ...]": _Form(lambda keys: [list(key) for key in keys], lambda rows: tuple((c, i) for c, i in rows)),
-    "tuple[PersonLabel, ...]": _Form(
+    "tuple[Key, ...]": Form(lambda keys: [list(key) for key in keys], lambda rows: tuple((c, i) for c, i in rows)),
+    "tuple[PersonLabel, ...]": Form(
         lambda labels: [[*one.key, one.artifact, one.rater, one.answer, one.digest] for one in labels],
         lambda rows: tuple(
             PersonLabel(key=(criterion, item), artifact=artifact, rater=rater, answer=answer, digest=digest)
             for criterion, item, artifact, rater, answer, digest in rows
         ),
     ),
-    "tuple[StartedArtifact, ...]": _Form(
+    "tuple[StartedArtifact, ...]": Form(
         lambda skills: [_given(one) for one in skills], lambda rows: tuple(StartedArtifact(**row) for row in rows)
     ),
-    "tuple[StartedColumn, ...]": _Form(
+    "tuple[StartedColumn, ...]": Form(
         lambda columns: [[one.name, one.run] for one in columns],
         lambda rows: tuple(StartedColumn(name=name, run=run) for name, run in rows),
     ),
-    "tuple[str, ...]": _Form(list, tuple),
+    "tuple[str, ...]": Form(list, tuple),
 }
-
-
-class _Field(NamedTuple):
-    name: str
-    default: object
-    form: _Form
-
-
-def _look_up(of: type[Event]) -> tuple[_Field, ...]:
-    """The fields of a class with what they are where nothing else is said; `seconds` last."""
-    found = [
-        _Field(
-            one.name,
-            one.default if one.default_factory is MISSING else one.default_factory(),
-            _FORMS.get(str(one.type).removesuffix(" | None"), _AS_IT_IS),
-        )
-        for one in fields(of)
-    ]
-    return (*found[1:], found[0])
 
 
 def event_to_plain(event: Event) -> dict[str, Json]:
@@ -818,11 +791,7 @@ def event_to_plain(event: Event) -> dict[str, Json]:
     plain: dict[str, Json] = {"type": event.type}
     if event.kind is not None:
         plain["kind"] = event.kind
-    for name, default, form in _FIELDS[event.__class__]:
-        value = getattr(event, name)
-        if value != default:
-            plain[name] = form.write(value)
-    return plain
+    return plain | _CODECS[event.__class__].write(event)
 
 
 _TYPES: Final[Mapping[object, type[Event]]] = {
@@ -841,7 +810,7 @@ _STARTS: Final = (
     LoopImported,
 )
 _KINDS: Final[Mapping[object, type[Event]]] = {one.kind: one for one in _STARTS if one is not SuiteImprovementStarted}
-_FIELDS: Final = {of: _look_up(of) for of in (*_TYPES.values(), *_STARTS)}
+_CODECS: Final = {of: Codec(of, _FORMS, last=("seconds",)) for of in (*_TYPES.values(), *_STARTS)}
 
 
 def event_from_plain(plain: JsonObject) -> Event:
@@ -850,11 +819,7 @@ def event_from_plain(plain: JsonObject) -> Event:
     of = _class_of(plain)
     if of is None:
         return OtherEvent(name=str(plain.get("type")), facts=plain)
-    values = {
-        name: form.read(value) for name, _, form in _FIELDS[of] if name in plain and (value := plain[name]) is not None
-    }
-    build: Callable[..., Event] = of
-    return build(**values)
+    return _CODECS[of].read(plain)
 
 
 def _class_of(plain: JsonObject) -> type[Event] | None:

@@ -21,6 +21,18 @@ def built(make: Callable[..., T], plain: JsonObject) -> T:
     return make(**plain)
 
 
+def expected(kind: type[T], value: object, what: str) -> T:
+    """A value of an order on record. Raises ValueError, with `what` it should be, for one of another kind."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{what} was expected in an order")
+    return value
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """A list of texts of an order on record. Raises ValueError."""
+    return tuple(expected(str, one, "a text") for one in expected(list, value, "a list"))
+
+
 def as_json(value: object) -> Json:
     """Any value as JSON that every reader has: what is not of its kinds, and numbers that it cannot hold, as text."""
     if isinstance(value, Mapping):

@@ -5,11 +5,11 @@ Pure: what a machine has is said by a `Machine`. No value of a variable is held 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from honestone.core.json_value import Json
+from honestone.core.json_value import Json, expected, texts
 
 
 class Machine(Protocol):
@@ -100,12 +100,11 @@ class MachineNeeds:
     @classmethod
     def from_plain(cls, plain: object) -> MachineNeeds:
         """Raises ValueError for what `to_plain` never gave."""
-        if not isinstance(plain, Mapping):
-            raise ValueError("needs were expected in an order")
+        needs = expected(dict, plain, "a table of needs")
         return cls(
-            keys=tuple(map(_key, _listed(plain.get("keys")))),
-            variables=_names(plain.get("variables")),
-            programs=_names(plain.get("programs")),
+            keys=tuple(map(_key, expected(list, needs.get("keys"), "a list"))),
+            variables=texts(needs.get("variables")),
+            programs=texts(needs.get("programs")),
         )
 
 
@@ -113,20 +112,5 @@ NO_NEEDS: Final = MachineNeeds()
 
 
 def _key(plain: object) -> KeyNeed:
-    variables, login = _listed(plain)
-    if login is not None and not isinstance(login, str):
-        raise ValueError("the login of a key must be a name")
-    return KeyNeed(variables=_names(variables), login=login)
-
-
-def _names(plain: object) -> tuple[str, ...]:
-    names = tuple(one for one in _listed(plain) if isinstance(one, str))
-    if len(names) != len(_listed(plain)):
-        raise ValueError("names were expected in an order")
-    return names
-
-
-def _listed(plain: object) -> Sequence[object]:
-    if not isinstance(plain, list | tuple):
-        raise ValueError("a list was expected in an order")
-    return plain
+    variables, login = expected(list, plain, "a list")
+    return KeyNeed(variables=texts(variables), login=None if login is None else expected(str, login, "a name"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from honestone.core.contract import digest_json
-from honestone.core.json_value import Json, JsonObject
+from honestone.core.json_value import Json, JsonObject, expected, texts
 from honestone.core.needs import MachineNeeds
 
 FORMAT: Final = 2
@@ -47,8 +47,7 @@ class Bundle:
     @classmethod
     def from_plain(cls, plain: object) -> Bundle:
         """Raises ValueError for what `to_plain` never gave, and for a path that leads out."""
-        files = [_file(one) for one in _list(plain)]
-        return cls(files=tuple(files))
+        return cls(files=tuple(map(_file, expected(list, plain, "a list"))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +115,9 @@ class Plan:
             files=_digests(plain.get("files")),
             code=_text(plain.get("code")),
             version=_text(plain.get("version")),
-            needs={_text(who): MachineNeeds.from_plain(needs) for who, needs in _table(plain.get("needs")).items()},
+            needs={
+                who: MachineNeeds.from_plain(one) for who, one in expected(dict, plain.get("needs"), "a table").items()
+            },
             bundle=Bundle.from_plain(plain.get("bundle")),
             is_trusted=plain.get("trusted") is True,
         )
@@ -146,34 +147,20 @@ def _changed(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Iterable[str
 
 
 def _file(plain: object) -> BundleFile:
-    path, chunks, executable = _list(plain)
+    path, chunks, executable = expected(list, plain, "a list")
     name = _text(path)
     parts = name.split("/")
     if not name or name.startswith("/") or "\0" in name or {"", ".", ".."} & set(parts):
         raise ValueError(f"{name!r} leads out of the folder that travels")
-    return BundleFile(path=name, chunks=tuple(map(_text, _list(chunks))), executable=executable is True)
+    return BundleFile(path=name, chunks=texts(chunks), executable=executable is True)
 
 
 def _digests(value: object) -> dict[str, str]:
-    return {_text(name): _text(digest) for name, digest in _table(value).items()}
-
-
-def _table(value: object) -> Mapping[object, object]:
-    if not isinstance(value, Mapping):
-        raise ValueError("a table was expected in an order")
-    return value
-
-
-def _list(value: object) -> Sequence[object]:
-    if not isinstance(value, list | tuple):
-        raise ValueError("a list was expected in an order")
-    return value
+    return {_text(name): _text(digest) for name, digest in expected(dict, value, "a table").items()}
 
 
 def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError("a text was expected in an order")
-    return value
+    return expected(str, value, "a text")
 
 
 def _text_or_none(value: object) -> str | None:

@@ -16,8 +16,9 @@ from itertools import count, pairwise
 from typing import Final, Literal, TypeAlias, TypeVar, cast
 
 from honestone.core.errors import RubricError
-from honestone.core.json_value import Json, JsonObject, built, without_empty
+from honestone.core.json_value import Json, JsonObject, built
 from honestone.core.numbers import ONE, ZERO, exact
+from honestone.core.plain import Codec, Form
 from honestone.core.tables import table_text
 
 T = TypeVar("T")
@@ -314,83 +315,40 @@ def _rises(anchors: Anchors) -> bool:
 
 def to_plain(rubric: Rubric) -> dict[str, Json]:
     """The rubric as plain JSON values: what the contract hashes and a run records. `from_plain` reads it back."""
-    return {
-        "title": rubric.title,
-        "threshold": str(rubric.threshold),
-        "floor": str(rubric.floor),
-        **({} if rubric.quorum is None else {"quorum": rubric.quorum}),
-        "criteria": [_criterion_to_plain(c) for c in rubric.criteria],
-    }
+    return _RUBRIC.write(rubric)
 
 
 def from_plain(plain: JsonObject) -> Rubric:
-    return built(_rubric, plain)
+    return _RUBRIC.read(plain)
 
 
-def _rubric(
-    title: str, threshold: str, floor: str, criteria: Sequence[JsonObject], quorum: Quorum | None = None
-) -> Rubric:
-    parts = tuple(built(_criterion, one) for one in criteria)
-    return Rubric(title=title, threshold=Fraction(threshold), floor=Fraction(floor), criteria=parts, quorum=quorum)
-
-
-def _criterion_to_plain(c: Criterion) -> dict[str, Json]:
-    more: dict[str, Json] = {
-        "floor": None if c.floor is None else str(c.floor),
-        "required": c.required,
-        "negate": c.negate,
-        "fix": c.fix,
-        "items": [_item_to_plain(i) for i in c.items],
-        "criteria": [_criterion_to_plain(child) for child in c.children],
-    }
-    return {"id": c.id, "requirement": c.requirement, "weight": str(c.weight), **without_empty(more)}
-
-
-def _criterion(
-    weight: str,
-    floor: str | None = None,
-    items: Sequence[JsonObject] = (),
-    criteria: Sequence[JsonObject] = (),
-    **same: bool | str,
-) -> Criterion:
-    return built(
-        partial(
-            Criterion,
-            weight=Fraction(weight),
-            floor=None if floor is None else Fraction(floor),
-            items=tuple(built(_item, one) for one in items),
-            children=tuple(built(_criterion, one) for one in criteria),
-        ),
-        same,
-    )
-
-
-def _item_to_plain(i: Item) -> dict[str, Json]:
-    more: dict[str, Json] = {
-        "anchors": [[str(value), text] for value, text in i.anchors.levels] if i.anchors else None,
-        "check": None if i.check is None else _check_to_plain(i.check),
-        "fix": i.fix,
-        "may_not_apply": i.may_not_apply,
-        "whole": i.whole,
-    }
-    return {"id": i.id, "requirement": i.requirement, **without_empty(more)}
-
-
-def _check_to_plain(check: Check) -> dict[str, Json]:
+def _check_to_plain(check: Check) -> Json:
     return {"kind": check.name, "value": check.value, "options": dict(check.options)}
-
-
-def _item(
-    anchors: Sequence[tuple[str, str]] | None = None, check: JsonObject | None = None, **same: bool | str
-) -> Item:
-    levels = tuple((Fraction(value), text) for value, text in anchors or ())
-    return built(
-        partial(
-            Item, anchors=Anchors(levels=levels) if levels else None, check=built(_check, check) if check else None
-        ),
-        same,
-    )
 
 
 def _check(kind: str, value: Json, options: JsonObject) -> Check:
     return Check(kind=kind.removeprefix("not-"), negated=kind.startswith("not-"), value=value, options=options)
+
+
+_ITEM: Final = Codec(
+    Item,
+    {
+        "Anchors": Form(
+            lambda anchors: [[str(value), text] for value, text in anchors.levels],
+            lambda rows: Anchors(levels=tuple((Fraction(value), text) for value, text in rows)),
+        ),
+        "Check": Form(_check_to_plain, partial(built, _check)),
+    },
+)
+_PARTS: Final = {
+    "Fraction": Form(str, Fraction),
+    "tuple[Criterion, ...]": Form(
+        lambda criteria: [_CRITERION.write(one) for one in criteria],
+        lambda rows: tuple(_CRITERION.read(row) for row in rows),
+    ),
+    "tuple[Item, ...]": Form(
+        lambda items: [_ITEM.write(one) for one in items], lambda rows: tuple(_ITEM.read(row) for row in rows)
+    ),
+}
+_CRITERION: Final = Codec(Criterion, _PARTS, always=("weight",), keys={"children": "criteria"})
+_RUBRIC: Final = Codec(Rubric, _PARTS, always=("title", "threshold", "floor"))

@@ -322,46 +322,36 @@ class Scorer:
         return self._numbers.get(number, number)
 
     def _line(self, criterion: Criterion, parent: str | None, votes: _Votes, lines: list[Line]) -> Line:
-        ballots, voters = votes.ballots, votes.voters
+        items: tuple[ItemLine, ...] = ()
         if criterion.children:
-            floor = self.rubric.floor_of(criterion, parent)
             low, high, applies, own = self._group(criterion.children, criterion.id, votes, lines)
-            counts = [line.voters for line in own if line.voters is not None]
-            by_judge = _group_by_judge(own, voters)
+            voters = [line.voters for line in own if line.voters is not None]
+            may_leave = _may_leave(own)
+            by_judge = _group_by_judge(own, votes.voters)
             if criterion.negate:
-                low, high = self._one(ONE - high), self._one(ONE - low)
                 by_judge = {judge: ONE - score for judge, score in by_judge.items()}
-            return Line(
-                criterion=criterion,
-                parent=parent,
-                floor=floor,
-                low=low,
-                high=high,
-                applies=applies,
-                items=(),
-                by_judge=by_judge,
-                voters=min(counts) if counts else None,
-                may_leave=applies and _may_leave(own),
-            )
-        floor = self.rubric.floor_of(criterion, parent)
-        items = tuple(self._item(criterion, item, votes) for item in criterion.items)
-        low, high, applies = _item_means(items)
+        else:
+            items = tuple(self._item(criterion, item, votes) for item in criterion.items)
+            low, high, applies = _item_means(items)
+            voters = [votes.voted(line.votes) for line in items if line.item.check is None]
+            may_leave = all(line.may_leave for line in items)
+            by_judge = self._by_judge(criterion, items, votes.voters) if voters and votes.voters else {}
         if criterion.negate:
             low, high = ONE - high, ONE - low
-        asked = [line for line in items if line.item.check is None]
         line = Line(
             criterion=criterion,
             parent=parent,
-            floor=floor,
+            floor=self.rubric.floor_of(criterion, parent),
             low=self._one(low),
             high=self._one(high),
             applies=applies,
             items=items,
-            by_judge=self._by_judge(criterion, items, voters) if asked and voters else {},
-            voters=min(votes.voted(line.votes) for line in asked) if asked else None,
-            may_leave=applies and all(line.may_leave for line in items),
+            by_judge=by_judge,
+            voters=min(voters) if voters else None,
+            may_leave=applies and may_leave,
         )
-        if len(ballots) == 1 and ballots[0].judge == CHECK and len(self._leaves) < _CACHE_LIMIT:
+        ballots = votes.ballots
+        if items and len(ballots) == 1 and ballots[0].judge == CHECK and len(self._leaves) < _CACHE_LIMIT:
             self._leaves[self._leaf_key(criterion, ballots[0])] = line
         return line
 

@@ -378,13 +378,7 @@ class _Conversation:
                 except (HonestoneError, OSError, UnicodeDecodeError) as error:
                     trouble = _error_words(error)
                 else:
-                    self.said.draft = replace(
-                        draft,
-                        about=read.title or draft.about,
-                        criteria=read.criteria,
-                        threshold=read.threshold,
-                        floor=read.floor,
-                    )
+                    self.said.draft = RubricDraft.of(read, draft.origins, read.title or draft.about)
                     self.pages.note = trouble or ""
                     return
                 body = _question("trouble", trouble=trouble)

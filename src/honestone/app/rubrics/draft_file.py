@@ -92,7 +92,8 @@ def from_json(plain: object) -> RubricAnswers | None:
         kept = msgspec.convert(plain, _Kept, dec_hook=_share)
         if any(len(one.levels) not in (0, 5) or not one.name for one in kept.wanted):
             return None
-        draft = None if kept.draft is None else _draft(kept.draft)
+        found = kept.draft
+        draft = None if found is None else RubricDraft.of(from_plain(cast(JsonObject, found.rubric)), found.origins)
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, HonestoneError):
         return None
     return RubricAnswers(draft=draft, **{name: getattr(kept, name) for name in _AS_THEY_ARE})
@@ -105,17 +106,6 @@ def _share(kind: type, written: object) -> object:
     if not isinstance(written, str) or not 0 <= Fraction(written) <= 1:
         raise ValueError
     return Fraction(written)
-
-
-def _draft(kept: _KeptDraft) -> RubricDraft:
-    rubric = from_plain(cast(JsonObject, kept.rubric))
-    return RubricDraft(
-        about=rubric.title,
-        criteria=rubric.criteria,
-        threshold=rubric.threshold,
-        floor=rubric.floor,
-        origins=kept.origins,
-    )
 
 
 class KeptAnswers:
@@ -154,13 +144,7 @@ def draft_from(
     if answers.template is not None:
         rubric = next(one.rubric for one in library if one.name == answers.template)
         origins = {criterion.id: f"the template {answers.template}" for criterion in rubric.criteria}
-        return RubricDraft(
-            about=answers.about,
-            criteria=rubric.criteria,
-            threshold=rubric.threshold,
-            floor=rubric.floor,
-            origins=origins,
-        )
+        return RubricDraft.of(rubric, origins, answers.about)
     draft = _proposed(answers, proposed) if proposed else drafting.make_draft(answers.about, answers.wanted, library)
     if answers.weights:
         draft = replace(draft, criteria=tuple(replace(c, weight=answers.weights[c.id]) for c in draft.criteria))

@@ -69,6 +69,12 @@ class RubricDraft:
     floor: Fraction = DEFAULT_FLOOR
     origins: Mapping[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, rubric: Rubric, origins: Mapping[str, str], about: str | None = None) -> RubricDraft:
+        """A rubric as a draft; `about`: what is judged, where that is not its title."""
+        bars = {"threshold": rubric.threshold, "floor": rubric.floor}
+        return cls(about=rubric.title if about is None else about, criteria=rubric.criteria, origins=origins, **bars)
+
     def rubric(self) -> Rubric:
         """Raises RubricError when it breaks a rule of the format."""
         return Rubric(criteria=self.criteria, title=self.about, threshold=self.threshold, floor=self.floor)

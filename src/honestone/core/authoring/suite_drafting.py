@@ -6,8 +6,8 @@ linter of suites has to find nothing in what is drafted. It is a draft: prompts 
 
 from __future__ import annotations
 
+import json
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -21,7 +21,7 @@ from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, free_
 from honestone.core.skill.skill_file import sections
 from honestone.core.skill.structure import front_values
 from honestone.core.suite.case import Case, Message, Suite
-from honestone.core.tables import table_text
+from honestone.core.tables import table_json
 
 T = TypeVar("T")
 
@@ -82,19 +82,9 @@ def made_suite(skill: str, tasks: Sequence[TaskDraft]) -> Suite:
 
 
 def points_to_check(tasks: Sequence[TaskDraft]) -> tuple[str, ...]:
-    """What a person should look at before the suite is believed."""
-    return tuple(_points(tasks))
-
-
-def _points(tasks: Sequence[TaskDraft]) -> Iterator[str]:
-    yield "put the prompts into the words of somebody who has never seen the skill, with real material to work on"
-    if any(task.must for task in tasks):
-        yield "are the expected words what a right answer must have, and would any right answer have them?"
-    if any(task.must_not for task in tasks):
-        yield "are the words that must not appear really wrong in that answer?"
-    if any(task.rubric for task in tasks):
-        yield "where a word, a format or a test could tell, replace the judge's rubric by it"
-    yield "run it without the skill first: a task that is passed then shows nothing (`honestone suite check FILE --run --target T`)"
+    """What a person should look at before the suite is believed: of every suite, and of what its tasks are made of."""
+    points: Mapping[str, str] = _TABLES["points"]
+    return tuple(said for of, said in points.items() if any(getattr(task, of) for task in tasks))
 
 
 # ------------------------------------------------------------------------------------------------ what a skill says
@@ -130,7 +120,7 @@ class SkillText:
         return tuple(dict.fromkeys([*phrases, *(_as_need(use) for use in self.uses), *_asked_for(self.description)]))
 
 
-_TABLES: Final = tomllib.loads(table_text("authoring/drafting"))["tasks"]
+_TABLES: Final = json.loads(table_json("authoring/drafting"))["tasks"]
 _ASKS: Final = re.compile(_TABLES["asks"])
 
 
@@ -243,11 +233,7 @@ def _rows(body: str) -> list[Exchange]:
     return out
 
 
-_ASKED: Final = r"input|user|request|prompt|question|before|q|输入|用户|问|입력|사용자"
-_ANSWERED: Final = r"output|assistant|agent|response|answer|result|after|a|输出|回答|结果|출력|응답"
-_IN_OUT: Final = re.compile(
-    rf"(?is)(?:^|\n)\W{{0,4}}(?:{_ASKED})\W{{0,3}}[:：]\W{{0,2}}\s*(.{{1,2000}}?)\n\W{{0,4}}(?:{_ANSWERED})\W{{0,3}}[:：]\W{{0,2}}\s*(.{{1,2000}}?)(?=\n\s*\n|\n\W{{0,4}}(?:{_ASKED})\W{{0,3}}[:：]|\Z)"
-)
+_IN_OUT: Final = re.compile(_TABLES["in_out"])
 _ARROW: Final = re.compile(r"\s*(?:→|⇒|=>|->|➜)\s*")
 
 
@@ -323,9 +309,7 @@ def _phrase(text: str) -> tuple[str, ...]:
 # ------------------------------------------------------------------------------------------------ tasks for code
 
 _TOPIC: Final = re.compile(_TABLES["topic"])
-_NAMED: Final = re.compile(
-    r"^\W{0,3}\*\*(.{2,60}?)[:：]?\*\*\s*[:：—–-]?\s*(.{2,400})$|^(.{2,60}?)\s*(?:→|=>|->)\s*(.{2,400})$"
-)
+_NAMED: Final = re.compile(_TABLES["named"])
 
 
 def _by_code(read: SkillText) -> Iterator[list[TaskDraft]]:
@@ -416,8 +400,8 @@ def _mistakes(read: SkillText) -> Iterator[TaskDraft]:
 
 
 def _without_negation(text: str) -> str:
-    bare = re.sub(r"(?i)^\W*(?:never|do\s+not|don['’]t|must\s+not|not|no|avoid|禁止|不要|不得)\s*", "", text)
-    return re.sub(r"(?i)^(?:use\s+(?:it|this(?:\s+skill)?)\s+)?(?:for|to|when|if)\s+", "", bare).strip(" .") or text
+    bare = re.sub(_TABLES["negation"], "", text)
+    return re.sub(_TABLES["occasion"], "", bare).strip(" .") or text
 
 
 # ------------------------------------------------------------------------------------------------ tasks for judges
@@ -447,12 +431,7 @@ def _by_judges(read: SkillText) -> Iterator[TaskDraft]:
 def _first_sentence(read: SkillText) -> str:
     """What the skill does; where its description says only when to use it, the first thing that it is used for."""
     first = re.split(r"(?<=[.!?])\s|(?<=[。！？])", _bare(read.description) or read.name)[0].strip(" .")
-    if re.match(
-        r"(?i)(?:this skill should be |to be )?use[d]?\s+(?:this\s+(?:skill\s+)?)?(?:when|for|to)\b|this skill should be used",
-        first,
-    ):
-        return next(iter(read.requests), first)
-    return first
+    return next(iter(read.requests), first) if re.match(_TABLES["only_when"], first) else first
 
 
 def _scale(text: str) -> str:
@@ -509,15 +488,7 @@ def _task(
 def _as_need(use: str) -> str:
     """`When the user asks for X` is a need for X."""
     bare = _bare(use).strip(" .")
-    return (
-        re.sub(
-            r"(?i)^(?:(?:use\s+)?(?:when|whenever|if|for)\s+)?(?:(?:the\s+|a\s+)?user\s+(?:asks?\s+(?:for|to|about)|wants?\s+(?:to)?|needs?\s+(?:to)?|says?)\s+)?",
-            "",
-            bare,
-            count=1,
-        )
-        or bare
-    )
+    return re.sub(_TABLES["user_asks"], "", bare, count=1) or bare
 
 
 def _need(what: str) -> str:

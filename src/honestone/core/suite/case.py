@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 from honestone.core.errors import UsageError
 from honestone.core.images import Image, written_images
 from honestone.core.json_value import Json, JsonObject, as_json, built
+from honestone.core.plain import Codec, Form
 from honestone.core.rubric import Rubric, to_plain
 
 SUITE_VERSION = 1
@@ -242,77 +243,23 @@ def case_document(case: Case, *, workspace: str | None = None, rubric: JsonObjec
 def task_document(case: Case, *, workspace: str | None = None) -> dict[str, object]:
     """The part of a case that a target is given."""
     return {
-        "input": [[message.role, message.content] for message in case.messages],
+        "input": _messages(case.messages),
         "workspace": case.workspace and {**case.workspace.to_plain(), "digest": workspace},
         "setup": list(case.setup),
     }
 
 
+def _messages(messages: Sequence[Message]) -> list[Json]:
+    return [[message.role, message.content] for message in messages]
+
+
 def case_to_plain(case: Case) -> dict[str, Json]:
     """A case without its rubric as plain JSON values; `case_from_plain` reads it back."""
-    plain: dict[str, Json] = {
-        "id": case.id,
-        "input": [[message.role, message.content] for message in case.messages],
-        "attempts": case.attempts,
-        "attempt_rule": str(case.attempt_rule),
-        "split": str(case.in_split),
-    }
-    for name in ("reference", "timeout", "skip", "description"):
-        if getattr(case, name) is not None:
-            plain[name] = getattr(case, name)
-    for name in ("tags", "setup", "teardown", "depends_on", "targets"):
-        if getattr(case, name):
-            plain[name] = list(getattr(case, name))
-    if case.metadata:
-        plain["metadata"] = as_json(case.metadata)
-    if case.stops_at_pass:
-        plain["stops_at_pass"] = True
-    if case.expect is not None:
-        plain["expect"] = case.expect.to_plain()
-    if case.workspace is not None:
-        plain["workspace"] = case.workspace.to_plain()
-    return plain
+    return {**_CASE.write(case), "split": str(case.in_split)}
 
 
 def case_from_plain(recorded: JsonObject, rubric: Rubric) -> Case:
-    about_it = ("rubric", "contract", "asked", "answered")
-    return built(partial(_case, rubric), {key: one for key, one in recorded.items() if key not in about_it})
-
-
-def _case(
-    rubric: Rubric,
-    *,
-    input: Sequence[tuple[str, str]],
-    attempt_rule: str,
-    split: str,
-    tags: Sequence[str] = (),
-    setup: Sequence[str] = (),
-    teardown: Sequence[str] = (),
-    depends_on: Sequence[str] = (),
-    targets: Sequence[str] = (),
-    metadata: Mapping[str, object] | None = None,
-    workspace: JsonObject | None = None,
-    expect: JsonObject | None = None,
-    **same: str | float | bool,
-) -> Case:
-    return built(
-        partial(
-            Case,
-            rubric=rubric,
-            messages=tuple(Message(*message) for message in input),
-            attempt_rule=AttemptRule(attempt_rule),
-            split=Split(split),
-            tags=tuple(tags),
-            setup=tuple(setup),
-            teardown=tuple(teardown),
-            depends_on=tuple(depends_on),
-            targets=tuple(targets),
-            metadata=metadata or {},
-            workspace=None if workspace is None else built(CaseWorkspace, workspace),
-            expect=None if expect is None else built(_expect, expect),
-        ),
-        same,
-    )
+    return _CASE.read(recorded, rubric=rubric)
 
 
 def _expect(
@@ -324,3 +271,20 @@ def _expect(
 
 def _span(ends: Sequence[str]) -> tuple[Fraction, Fraction]:
     return Fraction(ends[0]), Fraction(ends[1])
+
+
+_CASE: Final = Codec(
+    Case,
+    {
+        "AttemptRule": Form(str, AttemptRule),
+        "CaseWorkspace": Form(CaseWorkspace.to_plain, partial(built, CaseWorkspace)),
+        "Expect": Form(Expect.to_plain, partial(built, _expect)),
+        "Mapping[str, object]": Form(as_json),
+        "Split": Form(str, Split),
+        "tuple[Message, ...]": Form(_messages, lambda rows: tuple(Message(*row) for row in rows)),
+        "tuple[str, ...]": Form(list, tuple),
+    },
+    always=("attempts", "attempt_rule", "messages"),
+    keys={"messages": "input"},
+    never=("rubric",),
+)
