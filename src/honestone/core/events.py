@@ -810,7 +810,9 @@ _STARTS: Final = (
     LoopImported,
 )
 _KINDS: Final[Mapping[object, type[Event]]] = {one.kind: one for one in _STARTS if one is not SuiteImprovementStarted}
-_CODECS: Final = {of: Codec(of, _FORMS, last=("seconds",)) for of in (*_TYPES.values(), *_STARTS)}
+_CODECS: Final[Mapping[type[Event], Codec[Event]]] = {
+    of: Codec(of, _FORMS, last=("seconds",)) for of in (*_TYPES.values(), *_STARTS)
+}
 
 
 def event_from_plain(plain: JsonObject) -> Event:

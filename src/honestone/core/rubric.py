@@ -350,5 +350,5 @@ _PARTS: Final = {
         lambda items: [_ITEM.write(one) for one in items], lambda rows: tuple(_ITEM.read(row) for row in rows)
     ),
 }
-_CRITERION: Final = Codec(Criterion, _PARTS, always=("weight",), keys={"children": "criteria"})
+_CRITERION: Final[Codec[Criterion]] = Codec(Criterion, _PARTS, always=("weight",), keys={"children": "criteria"})
 _RUBRIC: Final = Codec(Rubric, _PARTS, always=("title", "threshold", "floor"))

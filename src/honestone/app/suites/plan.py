@@ -447,43 +447,234 @@ def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer
     source = request.source or read_with_permission(path, request.judging, request.judging.outside(workspace.path))
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     cases = _with_options(source, request)
-    size = judging_options.max_bytes(request.judging, workspace.settings)
     chosen = choose_cases(cases, request.choice, lambda: last_statuses(workspace, path))
-    checker = _make_checker(workspace, request, source, cases)
-    context = judging_options.make_context(request.judging, workspace)
-    context = replace(context, cases=cases, suite_folder=source.base)
-    if request.outputs is None:
-        subjects = _load_subjects(workspace, request, source, size)
-        columns = _columns_to_run(request, source, context, subjects, chosen, observer)
-    else:
-        columns = _columns_on_record(workspace, request, SuiteName.of(workspace, path), chosen, source.base)
-    seats = _make_seats(workspace, request.judging, context, chosen)
-    contract, workspaces = _shared_contract(request.judging, seats), _workspace_digests(source, cases, size)
-    plans = tuple(
-        SuitePlan(
-            workspace=workspace,
-            request=request,
-            source=source,
-            notes=(*source.notes, *lost, *_notes_on_record(workspace, request, source, size, one.outputs)),
-            cases=tuple(case.in_column(one.label) for case in cases),
-            chosen=tuple(case.in_column(one.label) for case in chosen),
-            subject=one.subject,
-            checker=checker,
-            target=one.target,
-            target_name=one.target_name,
-            label=one.label,
-            is_repeatable=one.is_repeatable,
-            outputs=one.outputs,
-            seats=seats,
-            contract=contract,
-            workspaces=workspaces,
-            more_skills=_more_skills(workspace, request, one, size),
-        )
-        for one in columns
-    )
+    planning = _Planning(workspace=workspace, request=request, source=source, cases=cases, chosen=chosen)
+    plans = planning.plans(observer, lost)
     if request.locked:
         check_lock(path, plans[0].whole_contract)
     return plans
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """What sets a plan apart from the others of its table."""
+
+    subject: SuiteSubject = field(default_factory=SuiteSubject)
+    target: Target | None = None
+    target_name: str
+    label: str | None
+    is_repeatable: bool = False
+    outputs: RecordedOutputs | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Planning:
+    """What the plans of a request have in common, and how they are made."""
+
+    workspace: Workspace
+    request: SuiteRequest
+    source: SuiteSource
+    cases: tuple[Case, ...]
+    chosen: tuple[Case, ...]
+
+    @property
+    def path(self) -> Path:
+        return self.workspace.path(self.request.suite)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the largest artifact that is read."""
+        return judging_options.max_bytes(self.request.judging, self.workspace.settings)
+
+    @property
+    def own_files(self) -> frozenset[Path]:
+        return _own_files(self.path, self.source)
+
+    def plans(self, observer: Observer, lost: Sequence[str]) -> tuple[SuitePlan, ...]:
+        source, judging = self.source, self.request.judging
+        checker = self.checker()
+        context = judging_options.make_context(judging, self.workspace)
+        context = replace(context, cases=self.cases, suite_folder=source.base)
+        columns = self.to_run(context, observer) if self.request.outputs is None else self.on_record()
+        seats = self.seats(context)
+        contract, workspaces = _shared_contract(judging, seats), _workspace_digests(source, self.cases, self.size)
+        return tuple(
+            SuitePlan(
+                workspace=self.workspace,
+                request=self.request,
+                source=source,
+                notes=(*source.notes, *lost, *self.notes_on(one.outputs)),
+                cases=tuple(case.in_column(one.label) for case in self.cases),
+                chosen=tuple(case.in_column(one.label) for case in self.chosen),
+                subject=one.subject,
+                checker=checker,
+                target=one.target,
+                target_name=one.target_name,
+                label=one.label,
+                is_repeatable=one.is_repeatable,
+                outputs=one.outputs,
+                seats=seats,
+                contract=contract,
+                workspaces=workspaces,
+                more_skills=self.more_skills(one),
+            )
+            for one in columns
+        )
+
+    def checker(self) -> CheckRunner:
+        from honestone.adapters.checks import CheckRunner
+        from honestone.adapters.checks.mock import MockChecks
+
+        judging, workspace = self.request.judging, self.workspace
+        checker = (MockChecks if self.request.mock else CheckRunner)(
+            self.source.base.resolve(),
+            sandbox=judging.sandbox,
+            pass_env=judging.pass_env,
+            folder=workspace.folder,
+            closed=workspace.closed,
+            embedder=judging_options.make_embedder(judging, workspace),
+        )
+        for rubric in {id(case.rubric): case.rubric for case in self.cases}.values():
+            checker.preflight(checks_of(rubric))
+        return checker
+
+    def seats(self, context: AdapterContext) -> tuple[Seat, ...]:
+        judging, judged = self.request.judging, [case for case in self.chosen if not case.skip]
+        asking = next((case.rubric for case in judged if case.rubric.asks_judges), None)
+        if asking is None:
+            return ()
+        judges = judging_options.choose_judges(judging, asking, self.workspace)
+        seats = judging_options.make_seats(judges, context, looks=2 if judging.effort == "thorough" else 1)
+        for rubric in {id(case.rubric): case.rubric for case in judged}.values():
+            judging_options.require_quorum(rubric, seats)
+        return seats
+
+    def to_run(self, context: AdapterContext, observer: Observer) -> list[_Column]:
+        from honestone.adapters.registry import TARGET_TIMEOUT
+
+        columns, subjects = [], self.subjects()
+        for asked, spec in _targets(self.request, self.source):
+            named = _choose_target(self.request, asked, subjects[0])
+            timeout = self.request.target_timeout or spec.timeout or TARGET_TIMEOUT
+            own = replace(context, target_timeout=timeout, target_output=spec.output)
+            is_meant = spec.use in (None, named)  # the suite says more of its own target, not of another named instead
+            if is_meant:
+                own = replace(own, target_parameters=spec.parameters)
+            target = self.target(named, own, subjects, observer)
+            is_repeatable = spec.repeatable and isinstance(named, str) and is_meant
+            name = named if isinstance(named, str) else _name_of(named)
+            columns += [
+                _Column(subject=one, target=target, target_name=name, label=spec.label, is_repeatable=is_repeatable)
+                for one in subjects
+            ]
+        return columns
+
+    def target(
+        self,
+        named: str | Target | Function,
+        context: AdapterContext,
+        subjects: Sequence[SuiteSubject],
+        observer: Observer,
+    ) -> Target | None:
+        """None where the artifact itself is judged. Raises UsageError for a target that cannot run the chosen cases."""
+        from honestone.adapters.registry import make_target
+
+        target = named if isinstance(named, Target) else make_target(named, context)
+        if target is not None:
+            if not self.request.is_ordered:
+                target.refuse(self.chosen)
+            for note in target.notes if isinstance(target, TargetWithNotes) else ():
+                observer.note(note)
+        elif any(subject.is_isolated for subject in subjects):
+            raise UsageError(
+                "the target `identity` judges the artifact itself, and a skill answers no task",
+                hint="name the agent that does the tasks: claude, codex, gemini, a model (openai:MODEL) or cmd:COMMAND",
+            )
+        elif subjects[0].version is None:
+            why = "the target `identity` judges the artifact itself, but none is named"
+            raise UsageError(why, hint="--artifact PATH")
+        return target
+
+    def subjects(self) -> tuple[SuiteSubject, ...]:
+        """What is run: the artifacts asked for, else the suite's. One at least, which may hold nothing."""
+        request, source, workspace = self.request, self.source, self.workspace
+        if request.subject is not None:
+            return (request.subject,)
+        asked = request.artifacts or ((request.artifact,) if request.artifact is not None else ())
+        _refuse_twice("artifact", [str(path) for path in asked])
+        places = [(workspace.path(path), path) for path in asked]
+        for name in () if places else source.suite.artifacts:
+            place = shown = source.base / name
+            if workspace.named != Path() and place.is_relative_to(workspace.named):
+                shown = place.relative_to(workspace.named)
+            places.append((place, shown))
+        return tuple(self.subject(*one) for one in places) or (SuiteSubject(),)
+
+    def subject(self, place: Path, shown: Path) -> SuiteSubject:
+        wants_skill, exclude = self.source.suite.target.skill, self.own_files
+        if wants_skill is not False and looks_like_skill(place):
+            skill = load_skill(skill_folder(place), exclude=exclude, max_bytes=self.size)
+            folder = shown.parent if skill_folder(place) != place else shown
+            return SuiteSubject.of_skill(printable(folder), skill, place=skill_folder(place))
+        if wants_skill:
+            raise UsageError(
+                f"`{shown}` is to be installed as a skill, but it has no SKILL.md",
+                hint="name the skill's folder, or say `skill: false`",
+            )
+        version = load_artifact(place, exclude=exclude, max_bytes=self.size).version
+        return SuiteSubject(path=printable(shown), version=version, place=place)
+
+    def more_skills(self, column: _Column) -> tuple[Skill, ...]:
+        """The skills of `--with-skill`. Raises UsageError where no skill is tried, or two have one name."""
+        if not self.request.with_skills:
+            return ()
+        if not column.subject.is_isolated or column.target is None:
+            raise UsageError(
+                "--with-skill installs other skills next to the one that is tried, but no target is to try a skill",
+                hint="name the skill's folder: --artifact PATH; and what tries it: --target NAME",
+            )
+        found: list[Skill] = []
+        for path in self.request.with_skills:
+            skill = load_skill(self.workspace.path(path), max_bytes=self.size)
+            tried = column.subject.skill
+            if skill.name in {one.name for one in ([tried] if tried else []) + found}:
+                why = f"two skills have the name `{skill.name}`"
+                raise UsageError(why, hint="each skill is installed under its name")
+            found.append(skill)
+        return tuple(found)
+
+    def on_record(self) -> list[_Column]:
+        """Nothing is run: neither a target nor an artifact may be named."""
+        request = self.request
+        run = {
+            "target": request.target or request.targets,
+            "artifact": request.artifact or request.artifacts or request.subject,
+        }
+        for option, given in run.items():
+            if given:
+                raise UsageError(
+                    f"--outputs judges outputs on record, so nothing is run: it cannot be given with --{option}",
+                    hint="leave one of the two out",
+                )
+        suite = SuiteName.of(self.workspace, self.path)
+        found = read_outputs(self.workspace, request.outputs or "", suite, self.chosen, self.source.base)
+        return [_Column(target_name=one.target or "", label=one.column, outputs=one) for one in found]
+
+    def notes_on(self, outputs: RecordedOutputs | None) -> tuple[str, ...]:
+        """What is to be known of outputs on record: also that the artifact is another now."""
+        if outputs is None or outputs.artifact is None:
+            return () if outputs is None else outputs.notes
+        place = self.workspace.path(outputs.artifact.path)
+        try:
+            is_skill = self.source.suite.target.skill is not False and looks_like_skill(place)
+            load = load_skill if is_skill else load_artifact
+            now = load(place, exclude=self.own_files, max_bytes=self.size).version.digest
+        except FileError:
+            return outputs.notes
+        if now == outputs.artifact.digest:
+            return outputs.notes
+        said = f"`{outputs.artifact.path}` was another version when these outputs were made: this says nothing about it as it is now"
+        return (*outputs.notes, said)
 
 
 def _targets(request: SuiteRequest, source: SuiteSource) -> list[tuple[str | Target | Function | None, TargetSpec]]:
@@ -506,87 +697,6 @@ def _refuse_twice(what: str, asked: Sequence[str | Target | Function]) -> None:
             raise UsageError(
                 f"the {what} `{name}` is given twice", hint="name each column once; --repeat runs one several times"
             )
-
-
-def _for_target(context: AdapterContext, request: SuiteRequest, spec: TargetSpec) -> AdapterContext:
-    from honestone.adapters.registry import TARGET_TIMEOUT
-
-    timeout = request.target_timeout or spec.timeout or TARGET_TIMEOUT
-    return replace(context, target_timeout=timeout, target_output=spec.output)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Column:
-    """What sets a plan apart from the others of its table."""
-
-    subject: SuiteSubject = field(default_factory=SuiteSubject)
-    target: Target | None = None
-    target_name: str
-    label: str | None
-    is_repeatable: bool = False
-    outputs: RecordedOutputs | None = None
-
-
-def _columns_to_run(
-    request: SuiteRequest,
-    source: SuiteSource,
-    context: AdapterContext,
-    subjects: Sequence[SuiteSubject],
-    chosen: Sequence[Case],
-    observer: Observer,
-) -> list[_Column]:
-    columns = []
-    for asked, spec in _targets(request, source):
-        named = _choose_target(request, asked, subjects[0])
-        own = _for_target(context, request, spec)
-        if spec.use in (None, named):  # the suite says it of its own target, not of another that is named instead
-            own = replace(own, target_parameters=spec.parameters)
-        target = _make_target(named, own, subjects, chosen, observer, is_ordered=request.is_ordered)
-        # The suite says it of its own target, not of another that is named instead.
-        is_repeatable = spec.repeatable and isinstance(named, str) and spec.use in (None, named)
-        name = named if isinstance(named, str) else _name_of(named)
-        columns += [
-            _Column(subject=one, target=target, target_name=name, label=spec.label, is_repeatable=is_repeatable)
-            for one in subjects
-        ]
-    return columns
-
-
-def _columns_on_record(
-    workspace: Workspace, request: SuiteRequest, suite: SuiteName, chosen: Sequence[Case], base: Path
-) -> list[_Column]:
-    """Nothing is run: neither a target nor an artifact may be named."""
-    run = {
-        "target": request.target or request.targets,
-        "artifact": request.artifact or request.artifacts or request.subject,
-    }
-    for option, given in run.items():
-        if given:
-            raise UsageError(
-                f"--outputs judges outputs on record, so nothing is run: it cannot be given with --{option}",
-                hint="leave one of the two out",
-            )
-    found = read_outputs(workspace, request.outputs or "", suite, chosen, base)
-    return [_Column(target_name=one.target or "", label=one.column, outputs=one) for one in found]
-
-
-def _notes_on_record(
-    workspace: Workspace, request: SuiteRequest, source: SuiteSource, size: int, outputs: RecordedOutputs | None
-) -> tuple[str, ...]:
-    """What is to be known of outputs on record: also that the artifact is another now."""
-    if outputs is None or outputs.artifact is None:
-        return () if outputs is None else outputs.notes
-    place, exclude = workspace.path(outputs.artifact.path), _own_files(workspace.path(request.suite), source)
-    try:
-        is_skill = source.suite.target.skill is not False and looks_like_skill(place)
-        load = load_skill if is_skill else load_artifact
-        now = load(place, exclude=exclude, max_bytes=size).version.digest
-    except FileError:
-        return outputs.notes
-    if now == outputs.artifact.digest:
-        return outputs.notes
-    said = f"`{outputs.artifact.path}` was another version when these outputs were made: this says nothing about it as it is now"
-    return (*outputs.notes, said)
 
 
 def _mentions(path: Path, name: bytes) -> bool:
@@ -618,60 +728,6 @@ def _own_files(path: Path, source: SuiteSource) -> frozenset[Path]:
     return frozenset({path.resolve(), *(file.resolve() for file in source.files)})
 
 
-def _load_subjects(
-    workspace: Workspace, request: SuiteRequest, source: SuiteSource, size: int
-) -> tuple[SuiteSubject, ...]:
-    """What is run: the artifacts asked for, else the suite's. One at least, which may hold nothing."""
-    if request.subject is not None:
-        return (request.subject,)
-    asked = request.artifacts or ((request.artifact,) if request.artifact is not None else ())
-    _refuse_twice("artifact", [str(path) for path in asked])
-    places = [(workspace.path(path), path) for path in asked]
-    for name in () if places else source.suite.artifacts:
-        place = shown = source.base / name
-        if workspace.named != Path() and place.is_relative_to(workspace.named):
-            shown = place.relative_to(workspace.named)
-        places.append((place, shown))
-    exclude = _own_files(workspace.path(request.suite), source)
-    wants_skill = source.suite.target.skill
-    return tuple(_load_subject(*one, exclude, size, wants_skill) for one in places) or (SuiteSubject(),)
-
-
-def _more_skills(workspace: Workspace, request: SuiteRequest, column: _Column, size: int) -> tuple[Skill, ...]:
-    """The skills of `--with-skill`. Raises UsageError where no skill is tried, or two have one name."""
-    if not request.with_skills:
-        return ()
-    if not column.subject.is_isolated or column.target is None:
-        raise UsageError(
-            "--with-skill installs other skills next to the one that is tried, but no target is to try a skill",
-            hint="name the skill's folder: --artifact PATH; and what tries it: --target NAME",
-        )
-    found: list[Skill] = []
-    for path in request.with_skills:
-        skill = load_skill(workspace.path(path), max_bytes=size)
-        tried = column.subject.skill
-        if skill.name in {one.name for one in ([tried] if tried else []) + found}:
-            raise UsageError(f"two skills have the name `{skill.name}`", hint="each skill is installed under its name")
-        found.append(skill)
-    return tuple(found)
-
-
-def _load_subject(
-    place: Path, shown: Path, exclude: frozenset[Path], size: int, wants_skill: bool | None
-) -> SuiteSubject:
-    if wants_skill is not False and looks_like_skill(place):
-        skill = load_skill(skill_folder(place), exclude=exclude, max_bytes=size)
-        folder = shown.parent if skill_folder(place) != place else shown
-        return SuiteSubject.of_skill(printable(folder), skill, place=skill_folder(place))
-    if wants_skill:
-        raise UsageError(
-            f"`{shown}` is to be installed as a skill, but it has no SKILL.md",
-            hint="name the skill's folder, or say `skill: false`",
-        )
-    version = load_artifact(place, exclude=exclude, max_bytes=size).version
-    return SuiteSubject(path=printable(shown), version=version, place=place)
-
-
 def _name_of(target: Target | Function) -> str:
     from honestone.adapters.functions import name_of
 
@@ -694,68 +750,6 @@ def _choose_target(
             hint="name a --target: a model (openai:MODEL), an agent CLI (claude), cmd:COMMAND, python:MODULE:FUNCTION or record:FILE",
         )
     return "identity"
-
-
-def _make_checker(
-    workspace: Workspace, request: SuiteRequest, source: SuiteSource, cases: Sequence[Case]
-) -> CheckRunner:
-    from honestone.adapters.checks import CheckRunner
-    from honestone.adapters.checks.mock import MockChecks
-
-    judging = request.judging
-    make = MockChecks if request.mock else CheckRunner
-    checker = make(
-        source.base.resolve(),
-        sandbox=judging.sandbox,
-        pass_env=judging.pass_env,
-        folder=workspace.folder,
-        closed=workspace.closed,
-        embedder=judging_options.make_embedder(judging, workspace),
-    )
-    for rubric in {id(case.rubric): case.rubric for case in cases}.values():
-        checker.preflight(checks_of(rubric))
-    return checker
-
-
-def _make_target(
-    named: str | Target | Function,
-    context: AdapterContext,
-    subjects: Sequence[SuiteSubject],
-    chosen: Sequence[Case],
-    observer: Observer,
-    *,
-    is_ordered: bool,
-) -> Target | None:
-    """None where the artifact itself is judged. Raises UsageError for a target that cannot run the chosen cases."""
-    from honestone.adapters.registry import make_target
-
-    target = named if isinstance(named, Target) else make_target(named, context)
-    if target is not None:
-        if not is_ordered:
-            target.refuse(chosen)
-        for note in target.notes if isinstance(target, TargetWithNotes) else ():
-            observer.note(note)
-    elif any(subject.is_isolated for subject in subjects):
-        raise UsageError(
-            "the target `identity` judges the artifact itself, and a skill answers no task",
-            hint="name the agent that does the tasks: claude, codex, gemini, a model (openai:MODEL) or cmd:COMMAND",
-        )
-    elif subjects[0].version is None:
-        raise UsageError("the target `identity` judges the artifact itself, but none is named", hint="--artifact PATH")
-    return target
-
-
-def _make_seats(
-    workspace: Workspace, judging: JudgingOptions, context: AdapterContext, chosen: Sequence[Case]
-) -> tuple[Seat, ...]:
-    asking = next((case.rubric for case in chosen if case.rubric.asks_judges and not case.skip), None)
-    if asking is None:
-        return ()
-    looks = 2 if judging.effort == "thorough" else 1
-    seats = judging_options.make_seats(judging_options.choose_judges(judging, asking, workspace), context, looks=looks)
-    for rubric in {id(case.rubric): case.rubric for case in chosen if not case.skip}.values():
-        judging_options.require_quorum(rubric, seats)
-    return seats
 
 
 def last_statuses(workspace: Workspace, path: Path) -> Mapping[str, Collection[str]] | None:
