@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from honestone.core.authoring.lint import Remark
 from honestone.core.errors import FileError, RubricError
 from honestone.core.rubric import Check, Criterion, Rubric
 from honestone.formats.fields import SHAPES
-from honestone.formats.findings import LintFinding, find
+from honestone.formats.findings import find
 from honestone.formats.rubric_file import RubricFileErrors, RubricSource, parse_rubric, read_rubric
 
 BUG = """\
@@ -47,7 +48,7 @@ criteria:
 RUBRIC_SHAPES = [SHAPES[name] for name in ("rubric", "criterion", "item", "level")]
 
 
-def findings_of(source: RubricSource) -> list[LintFinding]:
+def findings_of(source: RubricSource) -> list[Remark]:
     return find(source.rubric, source.marked)
 
 

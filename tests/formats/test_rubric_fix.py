@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rubrics import rubrics
 
+from honestone.core.authoring.lint import Remark
 from honestone.core.rubric import Rubric
-from honestone.formats.findings import LintFinding, find
+from honestone.formats.findings import find
 from honestone.formats.rubric_file import RubricSource, parse_rubric
 from honestone.formats.rubric_fix import fix_rubric, scaled_to_100
 from honestone.formats.rubric_write import dump_rubric
@@ -19,7 +20,7 @@ from honestone.formats.rubric_write import dump_rubric
 HEAD = "rubric: 1\ncriteria:\n"
 
 
-def findings_of(source: RubricSource) -> list[LintFinding]:
+def findings_of(source: RubricSource) -> list[Remark]:
     return find(source.rubric, source.marked)
 
 

@@ -13,7 +13,7 @@ from honestone.core.artifact import Version
 from honestone.core.checks import visible
 from honestone.core.errors import UsageError
 from honestone.system.files import load_artifact, printable
-from honestone.system.process import base_environment
+from honestone.system.process import answer_of, base_environment
 
 GIT_TIMEOUT: Final = 60
 
@@ -101,15 +101,8 @@ def _git(
     """What git says, or None when it is not there or refuses."""
     options = ["--literal-pathspecs"] if literal else []
     try:
-        done = subprocess.run(
-            ["git", *options, *words],
-            cwd=folder or ".",
-            env=base_environment(env, pass_names=[name for name in os.environ if name.startswith("GIT_")]),
-            input=stdin,
-            capture_output=True,
-            timeout=GIT_TIMEOUT,
-            check=False,
-        )
+        own = base_environment(env, pass_names=[name for name in os.environ if name.startswith("GIT_")])
+        done = answer_of(["git", *options, *words], GIT_TIMEOUT, cwd=folder, env=own, stdin=stdin)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None

@@ -39,12 +39,14 @@ class RuleText:
 
 
 class RuledRemark:
-    """A remark of a linter in the words of its rule. `facts` are what was found, by their names in the rule's texts."""
+    """A remark of a linter in the words of its rule. `facts` are what was found, by their names in the rule's texts; `place` is where
+    in a file, once that is known."""
 
     __slots__ = ()
     rules: ClassVar[Mapping[str, RuleText]]
     rule: str
     facts: Mapping[str, object]
+    place: str
 
     @property
     def is_advice(self) -> bool:
@@ -61,6 +63,10 @@ class RuledRemark:
     @property
     def suggestion(self) -> str:
         return self.rules[self.rule].suggestion.format(**self.facts)
+
+    def to_plain(self) -> dict[str, object]:
+        """One of the findings of `honestone.findings/1`."""
+        return {name: getattr(self, name) for name in ("rule", "place", "message", "why", "suggestion")}
 
 
 def rule_texts(name: str) -> dict[str, RuleText]:

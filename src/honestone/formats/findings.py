@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from honestone.core.rubric import Check, Rubric
+from honestone.core.rubric import Rubric
 from honestone.formats.marked import Marked
 from honestone.formats.nodes import Node
 
@@ -14,44 +14,7 @@ if TYPE_CHECKING:
     from honestone.core.authoring.lint import Remark
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintFinding:
-    """Something that is allowed but rarely meant: where, what, why it matters, and what to do about it.
-
-    `check` is the check that would answer the item; `criterion` and `item` are the ids of what it is about.
-    """
-
-    place: str
-    message: str
-    suggestion: str
-    rule: str = ""
-    why: str = ""
-    criterion: str | None = None
-    item: str | None = None
-    check: Check | None = None
-
-    @classmethod
-    def of(cls, remark: Remark, place: str) -> LintFinding:
-        said = {"message": remark.message, "suggestion": remark.suggestion, "why": remark.why, "rule": remark.rule}
-        return cls(place=place, criterion=remark.criterion, item=remark.item, check=remark.check, **said)
-
-    def to_plain(self) -> dict[str, object]:
-        """One entry of `honestone.findings/1`."""
-        out: dict[str, object] = {
-            "rule": self.rule,
-            "place": self.place,
-            "message": self.message,
-            "why": self.why,
-            "suggestion": self.suggestion,
-            "criterion": self.criterion,
-            "item": self.item,
-        }
-        if self.check is not None:
-            out["check"] = {self.check.name: self.check.value, **self.check.options}
-        return out
-
-
-def find(rubric: Rubric, marked: Marked, *, is_native: bool = True) -> list[LintFinding]:
+def find(rubric: Rubric, marked: Marked, *, is_native: bool = True) -> list[Remark]:
     """What the linter finds. In another tool's file, where paths mean something else, wordings are looked up."""
     from honestone.core.authoring.lint import lint
 
@@ -68,7 +31,7 @@ def find(rubric: Rubric, marked: Marked, *, is_native: bool = True) -> list[Lint
             continue  # the reader made it
         else:
             place = _looked_up(marked, texts, (remark.text, remark.item, remark.criterion))
-        found.append(LintFinding.of(remark, place))
+        found.append(replace(remark, place=place))
     return found
 
 

@@ -568,16 +568,16 @@ def answer_of(
     *,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
     is_alone: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
     """What a program of this machine says to a short question; `is_alone`: in a group of its own. For what is asked outside
     of any event loop. Raises OSError and subprocess.TimeoutExpired."""
-    quiet = subprocess.DEVNULL
     return subprocess.run(
         words,
         cwd=cwd,
         env=env,
-        stdin=quiet,
+        input=stdin,
         capture_output=True,
         timeout=seconds,
         start_new_session=is_alone,

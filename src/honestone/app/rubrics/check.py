@@ -14,7 +14,7 @@ from honestone.core.rubric import Rubric
 if TYPE_CHECKING:
     from honestone.app.rubrics.history import History
     from honestone.app.rubrics.trial import GoldenRow, OracleResult
-    from honestone.formats.findings import LintFinding
+    from honestone.core.authoring.lint import Remark
     from honestone.formats.marked import Marked
     from honestone.formats.rubric_fix import Fixed
     from honestone.ports import Observer
@@ -60,7 +60,7 @@ class RubricCheck:
     marked: Marked
     dialect: str = "honestone"
     notes: list[str] = field(default_factory=list)
-    findings: list[LintFinding] = field(default_factory=list)
+    findings: list[Remark] = field(default_factory=list)
     fixed: Fixed | None = None
     history: History | None = None
     golden: list[GoldenRow] | None = None
@@ -142,7 +142,7 @@ def _history(checked: RubricCheck, workspace: Workspace, wanted: bool | None) ->
     return found if wanted or found.items else None
 
 
-def _findings(checked: RubricCheck) -> list[LintFinding]:
+def _findings(checked: RubricCheck) -> list[Remark]:
     from honestone.formats.findings import find
 
     found = find(checked.rubric, checked.marked, is_native=checked.is_native)

@@ -13,7 +13,6 @@ from honestone.core.authoring.lint import Remark
 from honestone.core.ballot import Ballot
 from honestone.core.events import BallotCast, EvaluationStarted, Event, LoopStarted, judged_in
 from honestone.core.rubric import Item, Key, Rubric
-from honestone.formats.findings import LintFinding
 from honestone.formats.marked import Marked
 from honestone.ports import Store
 
@@ -91,18 +90,16 @@ def _ballots(event: Event) -> Iterator[tuple[str, list[Ballot]]]:
 # ---------------------------------------------------------------------------------------------------- findings
 
 
-def history_findings(history: History, rubric: Rubric, place_of: dict[Key, str]) -> list[LintFinding]:
+def history_findings(history: History, rubric: Rubric, place_of: dict[Key, str]) -> list[Remark]:
     """Items that say nothing, on which judges differ, or that go against all others; with the numbers."""
     checks = {key for key, item in rubric.questions() if item.check is not None}
     found = []
     for one in history.items:
         criterion, item = one.key
         for rule, facts in _about(one, is_check=one.key in checks):
-            own = None if item == criterion else item
-            remark = Remark(
-                rule=rule, path=(), criterion=criterion, item=own, facts={"name": f"item `{item}`", **facts}
-            )
-            found.append(LintFinding.of(remark, place_of.get(one.key, "")))
+            own, facts = None if item == criterion else item, {"name": f"item `{item}`", **facts}
+            place = place_of.get(one.key, "")
+            found.append(Remark(rule=rule, path=(), place=place, criterion=criterion, item=own, facts=facts))
     return found
 
 

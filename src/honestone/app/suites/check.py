@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,11 +15,11 @@ from honestone.core.authoring.suite_lint import SuiteRemark, TaskOutcome, lint_r
 from honestone.core.errors import StoreError, UsageError
 from honestone.ports import Observer
 from honestone.system.drawing import count
-from honestone.system.process import base_environment
+from honestone.system.process import answer_of, base_environment
 
 if TYPE_CHECKING:
     from honestone.core.events import Event
-    from honestone.core.skill.skill_file import Skill
+    from honestone.core.skill.structure import StructureRemark
     from honestone.core.suite.case import Suite
     from honestone.core.suite.record import RunSummary
     from honestone.formats.source import SuiteSource
@@ -59,20 +59,6 @@ def check_suite(workspace: Workspace, request: SuiteCheckRequest, observer: Obse
     return checked
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedRemark:
-    """Advice on the structure of a skill's files; never part of a score."""
-
-    rule: str
-    place: str
-    message: str
-    why: str
-    suggestion: str
-
-    def to_plain(self) -> dict[str, str]:
-        return asdict(self)
-
-
 @dataclass(slots=True, kw_only=True)
 class SuiteCheck:
     """A suite and all that was found out about it."""
@@ -81,7 +67,8 @@ class SuiteCheck:
     source: SuiteSource
     notes: list[str] = field(default_factory=list)
     remarks: list[SuiteRemark] = field(default_factory=list)
-    structure: list[PlacedRemark] = field(default_factory=list)
+    # Advice on the skill's files; never part of a score.
+    structure: list[StructureRemark] = field(default_factory=list)
 
     @property
     def findings(self) -> list[SuiteRemark]:
@@ -108,14 +95,7 @@ class SuiteCheck:
         }
 
     def _plain(self, remark: SuiteRemark) -> dict[str, object]:
-        return {
-            "rule": remark.rule,
-            "case": remark.case,
-            "place": self.place_of(remark),
-            "message": remark.message,
-            "why": remark.why,
-            "suggestion": remark.suggestion,
-        }
+        return {"rule": remark.rule, "case": remark.case, **replace(remark, place=self.place_of(remark)).to_plain()}
 
 
 def _read(workspace: Workspace, request: SuiteCheckRequest) -> SuiteCheck:
@@ -134,27 +114,17 @@ def _read(workspace: Workspace, request: SuiteCheckRequest) -> SuiteCheck:
 
 def _look_at_skill(checked: SuiteCheck, path: Path) -> None:
     from honestone.app.suites.subject import load_skill, skill_folder
+    from honestone.core.skill.skill_file import SKILL_FILE
+    from honestone.core.skill.structure import check_structure
 
     folder = skill_folder(path)
     files = {checked.path.resolve(), *(file.resolve() for file in checked.source.files)}
     skill = load_skill(folder, exclude=files)
-    checked.structure = _structure_of(skill, folder)
+    found = check_structure(skill.version, folder=folder.resolve().name)
+    checked.structure = [replace(one, place=f"{folder / SKILL_FILE}:{one.line}:1") for one in found]
     checked.remarks += lint_with_skill(
         checked.source.suite, skill.name, suite_authors=_authors(checked.path), skill_authors=_authors(folder)
     )
-
-
-def _structure_of(skill: Skill, folder: Path) -> list[PlacedRemark]:
-    from honestone.core.skill.skill_file import SKILL_FILE
-    from honestone.core.skill.structure import check_structure
-
-    name = folder / SKILL_FILE
-    return [
-        PlacedRemark(
-            rule=one.rule, place=f"{name}:{one.line}:1", message=one.message, why=one.why, suggestion=one.suggestion
-        )
-        for one in check_structure(skill.version, folder=folder.resolve().name)
-    ]
 
 
 def _authors(path: Path) -> list[str]:
@@ -164,15 +134,7 @@ def _authors(path: Path) -> list[str]:
     place = path.resolve()
     command = ["git", "log", "-n", "200", "--format=%ae", "--", place.name]
     try:
-        done = subprocess.run(
-            command,
-            cwd=place.parent,
-            env=base_environment(),
-            capture_output=True,
-            timeout=GIT_TIMEOUT,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        done = answer_of(command, GIT_TIMEOUT, cwd=place.parent, env=base_environment())
     except (OSError, subprocess.TimeoutExpired):
         return []
     return sorted(set(done.stdout.decode("utf-8", "replace").split())) if done.returncode == 0 else []

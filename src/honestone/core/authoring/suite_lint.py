@@ -34,6 +34,7 @@ class SuiteRemark(RuledRemark):
     rule: str
     case: str | None = None
     facts: Mapping[str, object] = field(default_factory=dict)
+    place: str = ""
 
 
 Look: TypeAlias = Callable[[Suite], Iterator[SuiteRemark]]

@@ -31,6 +31,7 @@ class StructureRemark(RuledRemark):
     rule: str
     line: int = 1
     facts: Mapping[str, object] = field(default_factory=dict)
+    place: str = ""
 
 
 def check_structure(version: Version, *, folder: str) -> list[StructureRemark]:

@@ -25,12 +25,19 @@ class Remark(RuledRemark):
     rule: str
     path: Path
     facts: Mapping[str, object] = field(default_factory=dict)
+    place: str = ""
     at_key: bool = False
     else_path: Path | None = None
     criterion: str | None = None
     item: str | None = None
     text: str | None = None
     check: Check | None = None
+
+    def to_plain(self) -> dict[str, object]:
+        # `super()` does not reach the base of a slotted dataclass, so it is named.
+        plain = {**RuledRemark.to_plain(self), "criterion": self.criterion, "item": self.item}
+        check = self.check
+        return plain if check is None else {**plain, "check": {check.name: check.value, **check.options}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
