@@ -51,13 +51,12 @@ def test_the_figures_of_other_libraries(theirs: dict[str, Any]) -> None:
     """scikit-learn, krippendorff, statsmodels (Clopper-Pearson), scipy (Student's t), numpy."""
     ours = fit(said(theirs["people"]), said(theirs["judge"]))
     for name in ("kappa", "alpha", "tpr", "tnr", "bias"):
-        value = getattr(ours, name)
+        value, (low, high) = getattr(ours, name)
         assert math.isclose(value, theirs[name], rel_tol=1e-9, abs_tol=1e-9), name
-        low, high = getattr(ours, f"{name}_interval")
         assert low - 1e-9 <= value <= high + 1e-9, name
-    for name in ("tpr_interval", "tnr_interval", "bias_interval"):
-        expected = [max(-100, min(100, end)) for end in theirs[name]]
-        assert getattr(ours, name) == pytest.approx(expected, abs=1e-8), name
+    for name in ("tpr", "tnr", "bias"):
+        expected = [max(-100, min(100, end)) for end in theirs[f"{name}_interval"]]
+        assert getattr(ours, name).interval == pytest.approx(expected, abs=1e-8), name
     assert effective_votes(theirs["errors"]) == pytest.approx(min(3, theirs["effective_votes"]))
 
 
@@ -70,8 +69,13 @@ def test_planted_judges_are_told_apart() -> None:
     found = measured(HALF, good=HALF, kind=[1.0] * 40, some=some, harsh=[0.0] * 40)
     good, kind, some_, harsh = found.judges
     assert [one.overall.lenient for one in found.judges] == [False, True, False, False]
-    assert (good.overall.kappa, kind.overall.kappa, harsh.overall.kappa) == (1, 0, 0)
-    assert (kind.overall.tpr, kind.overall.tnr, kind.overall.bias, harsh.overall.bias) == (1, 0, 50, -50)
+    assert (good.overall.kappa.value, kind.overall.kappa.value, harsh.overall.kappa.value) == (1, 0, 0)
+    assert (kind.overall.tpr.value, kind.overall.tnr.value, kind.overall.bias.value, harsh.overall.bias.value) == (
+        1,
+        0,
+        50,
+        -50,
+    )
     assert found.panel.best == "good" and found.panel.drop == ("kind", "harsh") and found.panel.votes == 4
     assert good.weight > some_.weight > kind.weight == harsh.weight > 0
     assert math.isclose(sum(one.weight for one in found.judges), 1)
@@ -84,7 +88,7 @@ def test_who_spoils_the_panel_is_dropped() -> None:
     """A judge above chance without which the panel agrees more, for sure; one error less is no reason."""
     spoiled = [1.0 if at % 6 == 1 else one for at, one in enumerate(HALF)]
     found = measured(HALF, a=HALF, b=spoiled, c=spoiled)
-    assert found.panel.drop == ("b", "c") and found.panel.overall.kappa < found.judges[0].overall.kappa == 1
+    assert found.panel.drop == ("b", "c") and found.panel.overall.kappa.value < found.judges[0].overall.kappa.value == 1
     once = [1.0 if at == 1 else one for at, one in enumerate(HALF)]
     assert measured(HALF, a=once, b=once, c=HALF).panel.drop == ()
 
@@ -101,13 +105,18 @@ def test_copies_are_one_vote() -> None:
 def test_what_is_not_there_is_none() -> None:
     """Never a number: no unmet answer, one artifact, nothing in common, nobody answered."""
     found = fit(said([1.0, 1.0]), said([1.0, 0.0]))
-    assert found.tnr is None and found.tnr_interval is None and found.tpr == 0.5 and found.kappa == 0
+    assert found.tnr.value is None and found.tnr.interval is None and found.tpr.value == 0.5 and found.kappa.value == 0
     alike = fit(said([1.0, 1.0]), said([1.0, 1.0]))
-    assert alike.kappa is None and alike.kappa_interval is None and alike.alpha is None and alike.lenient is False
+    assert (
+        alike.kappa.value is None
+        and alike.kappa.interval is None
+        and alike.alpha.value is None
+        and alike.lenient is False
+    )
     one = fit(said([0.0]), said([1.0]))
-    assert one.bias == 100 and one.bias_interval is None and one.lenient is False
+    assert one.bias.value == 100 and one.bias.interval is None and one.lenient is False
     none = fit(said([1.0]), {})
-    assert none.units == 0 and none.lenient is None and none.kappa is None
+    assert none.units == 0 and none.lenient is None and none.kappa.value is None
     silent = calibrate({"p": said([1.0])}, said([1.0]), {"j": {}}, lambda names: {})
     assert silent.panel.votes == 0 and silent.panel.effective_votes is None and silent.panel.best is None
     assert silent.judges[0].corrected.observed is None and silent.judges[0].weight == 1
@@ -124,7 +133,7 @@ def test_a_bias_without_false_passes_is_lenient() -> None:
     people = said([0.2, 0.3, 0.25, 0.1, 0.35, 0.2])
     judge = said([0.3, 0.38, 0.35, 0.19, 0.43, 0.29])
     found = fit(people, judge)
-    assert found.tnr == 1 and found.bias == pytest.approx(9) and found.lenient is True
+    assert found.tnr.value == 1 and found.bias.value == pytest.approx(9) and found.lenient is True
 
 
 def test_people_come_to_a_majority() -> None:
@@ -150,8 +159,10 @@ def test_answers_about_one_artifact_tell_less() -> None:
     """Wrong on all items of an artifact or on none: the artifacts count, not the items."""
     shares = [float(at // 5 % 2) for at in range(40)]
     clustered, apart = fit(said([1.0] * 40, each=5), said(shares, each=5)), fit(said([1.0] * 40), said(shares))
-    assert clustered.tpr == apart.tpr and clustered.tpr_interval is not None and apart.tpr_interval is not None
-    assert clustered.tpr_interval[0] < apart.tpr_interval[0] and apart.tpr_interval[1] < clustered.tpr_interval[1]
+    assert (
+        clustered.tpr.value == apart.tpr.value and clustered.tpr.interval is not None and apart.tpr.interval is not None
+    )
+    assert clustered.tpr.interval[0] < apart.tpr.interval[0] and apart.tpr.interval[1] < clustered.tpr.interval[1]
     assert effective_number([("a", 1.0), ("a", 1.0), ("b", 0.0), ("b", 0.0)]) == 2
 
 
@@ -164,7 +175,7 @@ def test_figures_keep_their_bounds(pairs: list[tuple[float, float]], each: int) 
     found = fit(said([a for a, _ in pairs], each=each), said([b for _, b in pairs], each=each))
     ranges = {"kappa": (-1, 1), "alpha": (-1, 1), "tpr": (0, 1), "tnr": (0, 1), "bias": (-100, 100)}
     for name, (least, most) in ranges.items():
-        value, interval = getattr(found, name), getattr(found, f"{name}_interval")
+        value, interval = getattr(found, name)
         if interval is None:
             assert value is None or name == "bias"
             continue

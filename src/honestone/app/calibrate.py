@@ -29,7 +29,16 @@ from honestone.core.json_value import JsonObject
 from honestone.core.labels import PersonLabel, targets_of
 from honestone.core.rubric import Key
 from honestone.core.scorecard import Scorer
-from honestone.core.statistics.calibration import Calibration, Case, Fit, JudgeFit, Opinion, calibrate, reference_of
+from honestone.core.statistics.calibration import (
+    Calibration,
+    Case,
+    Figure,
+    Fit,
+    JudgeFit,
+    Opinion,
+    calibrate,
+    reference_of,
+)
 from honestone.engine.panel import Seat
 from honestone.formats.labels_file import read_labels
 from honestone.formats.source import SourceErrors
@@ -76,13 +85,7 @@ def calibrate_judges(workspace: Workspace, request: CalibrateRequest, observer: 
     with workspace.open_store() as store:
         first = _evaluation(store, done.run)
         started = CalibrationStarted(
-            contract=first.contract,
-            contract_id=first.contract_id,
-            rule=first.rule,
-            panel=first.panel,
-            limits=first.limits,
-            rubric=first.rubric,
-            rubric_path=first.rubric_path,
+            **fields_of(first, "contract", "contract_id", "rule", "panel", "limits", "rubric", "rubric_path"),
             of_run=done.run,
             labels=tuple(replace(label, artifact=printable(label.artifact)) for label in labels),
             labels_path=printable(request.labels),
@@ -190,9 +193,9 @@ def calibration_document(store: Store, run: str) -> CalibrationDoc:
             effective_votes=panel.effective_votes,
             best_single=None
             if panel.best is None
-            else documents.BestSingleDoc(id=panel.best, kappa=fits[panel.best].kappa),
-            kappa=panel.overall.kappa,
-            kappa_interval=_interval(panel.overall.kappa_interval),
+            else documents.BestSingleDoc(id=panel.best, kappa=fits[panel.best].kappa.value),
+            kappa=panel.overall.kappa.value,
+            kappa_interval=_interval(panel.overall.kappa),
             drop=list(panel.drop),
         ),
         usage=usage_document(total_spend(log)),
@@ -203,14 +206,15 @@ _FIGURES: Final = ("kappa", "alpha", "tpr", "tnr", "bias")
 
 
 def _figures(fit: Fit) -> dict[str, int | float | bool | list[float] | None]:
-    return {
-        **fields_of(fit, "units", "answers", "lenient", *_FIGURES),
-        **{f"{name}_interval": _interval(fields_of(fit, f"{name}_interval")[f"{name}_interval"]) for name in _FIGURES},
-    }
+    found = fields_of(fit, "units", "answers", "lenient")
+    for name in _FIGURES:
+        figure: Figure = getattr(fit, name)
+        found |= {name: figure.value, f"{name}_interval": _interval(figure)}
+    return found
 
 
-def _interval(ends: tuple[float, float] | None) -> list[float] | None:
-    return None if ends is None else list(ends)
+def _interval(figure: Figure) -> list[float] | None:
+    return None if figure.interval is None else list(figure.interval)
 
 
 def _judge(judge: JudgeFit, reason: str | None) -> CalibratedJudgeDoc:

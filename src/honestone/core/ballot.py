@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -223,16 +223,22 @@ def _facts(judge: str, plain: JsonObject) -> JsonObject:
 
 def checked_ballot(said: object) -> Ballot:
     """What text checks said, as `engine.evaluate` records it: {criterion: {item: [met, note]}}."""
+    assert isinstance(said, Mapping)
+    told = (((criterion, item), one) for criterion, items in said.items() for item, one in items.items())
+    marks, abstained = marks_told(told)
+    return Ballot(judge=CHECK, marks=marks, abstained=abstained)
+
+
+def marks_told(told: Iterable[tuple[Key, Sequence[bool | str | None]]]) -> tuple[dict[Key, Mark], dict[Key, str]]:
+    """What checks said of items, met or not with a note: their marks, and why the others have none."""
     marks: dict[Key, Mark] = {}
     abstained: dict[Key, str] = {}
-    assert isinstance(said, Mapping)
-    for criterion, items in said.items():
-        for item, (met, note) in items.items():
-            if met is None:
-                abstained[criterion, item] = note or "the check could not run"
-            else:
-                marks[criterion, item] = Mark(met, (note,) if note else ())
-    return Ballot(judge=CHECK, marks=marks, abstained=abstained)
+    for key, (met, note) in told:
+        if isinstance(met, bool):
+            marks[key] = Mark(met, (str(note),) if note else ())
+        else:
+            abstained[key] = str(note or "the check could not run")
+    return marks, abstained
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

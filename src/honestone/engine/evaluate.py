@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from honestone.core.artifact import Artifact, Version
-from honestone.core.ballot import CHECK, Ballot, Mark, Question
+from honestone.core.ballot import CHECK, Ballot, Mark, Question, marks_told
 from honestone.core.checks import TextCheck, Told
 from honestone.core.events import ArtifactJudged, ArtifactsChecked, CheckedArtifact
 from honestone.core.json_value import JsonObject
@@ -86,15 +86,8 @@ class _Criterion:
 
 
 def _part(keys: tuple[Key, ...], answers: tuple[Told, ...]) -> _Part:
-    marks: dict[Key, Mark] = {}
-    abstained: dict[Key, str] = {}
-    for key, (met, note) in zip(keys, answers, strict=True):
-        if met is None:
-            abstained[key] = note or "the check could not run"
-        else:
-            marks[key] = Mark(met, (note,) if note else ())
-    plain = {item: [met, note] for (_, item), (met, note) in zip(keys, answers, strict=True)}
-    return _Part(marks, abstained, msgspec.json.encode(plain))
+    plain = {item: list(told) for (_, item), told in zip(keys, answers, strict=True)}
+    return _Part(*marks_told(zip(keys, answers, strict=True)), msgspec.json.encode(plain))
 
 
 class TextEvaluator:

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -233,10 +233,14 @@ MAX_BYTES: Final = 64_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownBaseline:
-    """A baseline that was run: every task decided, and the run it can be recomputed from, where that is known."""
+    """A baseline that was run: its tasks, and the run it can be recomputed from, where that is known. `usage` is what it cost this
+    time; `outputs` are what it said, by case, where its run is here."""
 
-    results: tuple[TaskResult, ...]
+    results: Sequence[TaskResult]
     run: str | None = None
+    outputs: Mapping[str, str | None] = field(default_factory=dict)
+    is_cached: bool = False
+    usage: JsonObject = field(default_factory=dict)
 
 
 class BaselineCache(Protocol):
@@ -353,18 +357,6 @@ def require_writable(folder: Path, what: str, *, hint: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Before:
-    """The baseline's side of a comparison, run now or earlier. `usage` is what it cost this time; `outputs` are what it said,
-    by case, where its run is here."""
-
-    results: Sequence[TaskResult]
-    run: str | None = None
-    outputs: Mapping[str, str | None] = field(default_factory=dict)
-    is_cached: bool = False
-    usage: JsonObject = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SkillRun:
     """A skill's tasks, run with those of its baseline. With a `meter` its limits hold for both sides together, and `runs`
     are those that were made under it."""
@@ -407,11 +399,11 @@ class SkillRun:
             side.require_whole()
         return side
 
-    async def _before(self, baseline: Baseline) -> _Before:
+    async def _before(self, baseline: Baseline) -> KnownBaseline:
         plan = self.plan
         if baseline.summary is not None:
             self._say_cost(sides=1, cached=0)
-            return _Before(results=baseline.summary.tasks, run=baseline.summary.run)
+            return KnownBaseline(results=baseline.summary.tasks, run=baseline.summary.run)
         assert baseline.subject is not None
         cache = plan.request.cache or RunsAsCache(self.store)
         key = plan.identity(baseline.subject, plan.chosen)
@@ -421,13 +413,13 @@ class SkillRun:
         self._say_cost(sides=2, cached=0 if known is None else len(known.results))
         if known is not None:
             outputs = _outputs_of(self.store, known.run)
-            return _Before(results=known.results, run=known.run, is_cached=True, outputs=outputs)
+            return replace(known, is_cached=True, outputs=outputs)
         record = (await self._worked(baseline.subject)).finish()
         results = results_of(plan.chosen, record)
         if results and all(result.passed is not None for result in results):
             cache.keep(key, KnownBaseline(results=tuple(results), run=record.run))
         outputs = _outputs(summary_of(record))
-        return _Before(results=results, run=record.run, usage=plain(suite_usage(record)), outputs=outputs)
+        return KnownBaseline(results=results, run=record.run, usage=plain(suite_usage(record)), outputs=outputs)
 
     def _say_cost(self, *, sides: int, cached: int) -> None:
         for note in (skill_cost(self.plan, sides=sides, cached=cached), *self.plan.contacts, *self.plan.notes):
@@ -478,7 +470,7 @@ def _structure(plan: SuitePlan) -> list[JsonObject]:
 
 
 def _compared(
-    plan: SuitePlan, record: SuiteRecord, after: Sequence[TaskResult], before: _Before, baseline: Baseline
+    plan: SuitePlan, record: SuiteRecord, after: Sequence[TaskResult], before: KnownBaseline, baseline: Baseline
 ) -> JsonDocument:
     """What the candidate's report says of its baseline. `after` is empty where the candidate was never run."""
     request = plan.request

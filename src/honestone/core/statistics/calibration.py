@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from honestone.core.statistics.agreement import Level, Value, alphas, pair_agreement
 from honestone.core.statistics.distributions import beta_quantile, f_quantile
@@ -51,6 +51,16 @@ class Opinion:
 Opinions: TypeAlias = Mapping[Case, Opinion]
 
 
+class Figure(NamedTuple):
+    """A figure with its 95% interval; None where it is not defined."""
+
+    value: float | None = None
+    interval: Interval | None = None
+
+
+_UNKNOWN: Final = Figure()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
     """How one judge, or a panel, goes with the people. `units` are artifacts with an answer of both, `answers` such
@@ -58,23 +68,19 @@ class Fit:
 
     units: int
     answers: int
-    kappa: float | None = None
-    kappa_interval: Interval | None = None
-    alpha: float | None = None
-    alpha_interval: Interval | None = None
-    tpr: float | None = None
-    tpr_interval: Interval | None = None
-    tnr: float | None = None
-    tnr_interval: Interval | None = None
-    bias: float | None = None
-    bias_interval: Interval | None = None
+    kappa: Figure = _UNKNOWN
+    alpha: Figure = _UNKNOWN
+    tpr: Figure = _UNKNOWN
+    tnr: Figure = _UNKNOWN
+    bias: Figure = _UNKNOWN
 
     @property
     def lenient(self) -> bool | None:
-        if self.tnr_interval is None and self.bias_interval is None:
+        right, points = self.tnr.interval, self.bias.interval
+        if right is None and points is None:
             return None
-        passes = self.tnr_interval is not None and 1 - self.tnr_interval[1] > LENIENT_PASSES
-        return passes or (self.bias_interval is not None and self.bias_interval[0] > LENIENT_POINTS)
+        passes = right is not None and 1 - right[1] > LENIENT_PASSES
+        return passes or (points is not None and points[0] > LENIENT_POINTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,37 +191,27 @@ def fit(reference: Opinions, judge: Opinions) -> Fit:
     said = [(case[0], theirs.met, ours.met) for case, theirs, ours in both if None not in (theirs.met, ours.met)]
     if not both:
         return Fit(units=0, answers=0)
-    kappa, kappa_interval = _kappa(said)
-    alpha, alpha_interval = alpha_of_units([(case[0], (theirs.share, ours.share)) for case, theirs, ours in both])
-    bias, bias_interval = _bias([(case[0], ours.share - theirs.share) for case, theirs, ours in both])
-    tpr, tpr_interval = _share([(unit, float(ours is True)) for unit, theirs, ours in said if theirs])
-    tnr, tnr_interval = _share([(unit, float(ours is False)) for unit, theirs, ours in said if not theirs])
     return Fit(
         units=len({case[0] for case, _, _ in both}),
         answers=len(said),
-        kappa=kappa,
-        kappa_interval=kappa_interval,
-        alpha=alpha,
-        alpha_interval=alpha_interval,
-        tpr=tpr,
-        tpr_interval=tpr_interval,
-        tnr=tnr,
-        tnr_interval=tnr_interval,
-        bias=bias,
-        bias_interval=bias_interval,
+        kappa=_kappa(said),
+        alpha=alpha_of_units([(case[0], (theirs.share, ours.share)) for case, theirs, ours in both]),
+        tpr=_share([(unit, float(ours is True)) for unit, theirs, ours in said if theirs]),
+        tnr=_share([(unit, float(ours is False)) for unit, theirs, ours in said if not theirs]),
+        bias=_bias([(case[0], ours.share - theirs.share) for case, theirs, ours in both]),
     )
 
 
-def _kappa(said: Sequence[tuple[str, bool | None, bool | None]]) -> tuple[float | None, Interval | None]:
+def _kappa(said: Sequence[tuple[str, bool | None, bool | None]]) -> Figure:
     kappa = _cohen([(theirs is True, ours is True) for _, theirs, ours in said])
     same, interval = _share([(unit, float(theirs is ours)) for unit, theirs, ours in said])
     if kappa is None or same is None or interval is None:
-        return kappa, None
+        return Figure(kappa)
     n = len(said)
     yes, own = sum(theirs is True for _, theirs, _ in said) / n, sum(ours is True for _, _, ours in said) / n
     chance = yes * own + (1 - yes) * (1 - own)
     low, high = ((end - chance) / (1 - chance) for end in interval)
-    return kappa, (max(low, -1.0), high)
+    return Figure(kappa, (max(low, -1.0), high))
 
 
 def _cohen(pairs: Sequence[tuple[bool, bool]]) -> float | None:
@@ -223,16 +219,16 @@ def _cohen(pairs: Sequence[tuple[bool, bool]]) -> float | None:
     return pair_agreement("a", columns[0], "b", columns[1]).cohen_kappa
 
 
-def alpha_of_units(rows: Sequence[tuple[str, Sequence[float]]]) -> tuple[float | None, Interval | None]:
+def alpha_of_units(rows: Sequence[tuple[str, Sequence[float]]]) -> Figure:
     """Krippendorff's alpha of shares with its interval: for each answer the unit that it is about and what each rater said, two or
-    more. (None, None) where nothing varies."""
+    more. Nothing where nothing varies."""
     alpha = alphas([shares for _, shares in rows])[Level.INTERVAL]
     _, interval = _share([(unit, _apart(shares)) for unit, shares in rows])
     if alpha is None or interval is None:
-        return None, None
+        return _UNKNOWN
     expected = _apart([value for _, shares in rows for value in shares])
     low, high = interval
-    return alpha, (max(1 - high / expected, -1.0), 1 - low / expected)
+    return Figure(alpha, (max(1 - high / expected, -1.0), 1 - low / expected))
 
 
 def _apart(values: Sequence[float]) -> float:
@@ -241,13 +237,13 @@ def _apart(values: Sequence[float]) -> float:
     return 2 * math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
-def _share(answers: Sequence[tuple[str, float]]) -> tuple[float | None, Interval | None]:
+def _share(answers: Sequence[tuple[str, float]]) -> Figure:
     """The mean of numbers 0-1, each of a unit, and its interval."""
     mean = _mean([one for _, one in answers])
     if mean is None:
-        return None, None
+        return _UNKNOWN
     n = effective_number(answers)
-    return mean, share_interval(mean * n, n)
+    return Figure(mean, share_interval(mean * n, n))
 
 
 def effective_number(answers: Sequence[tuple[str, float]]) -> float:
@@ -270,20 +266,20 @@ def share_interval(hits: float, n: float) -> Interval:
     return low, high
 
 
-def _bias(differences: Sequence[tuple[str, float]]) -> tuple[float | None, Interval | None]:
+def _bias(differences: Sequence[tuple[str, float]]) -> Figure:
     mean = _mean([by for _, by in differences])
     if mean is None:
-        return None, None
+        return _UNKNOWN
     by_unit: dict[str, list[float]] = {}
     for unit, by in differences:
         by_unit.setdefault(unit, []).append(by - mean)
     k = len(by_unit)
     if k < 2:
-        return 100 * mean, None
+        return Figure(100 * mean)
     squares = math.fsum(math.fsum(one) ** 2 for one in by_unit.values())
     error = math.sqrt(k / (k - 1) * squares) / len(differences)
     by = math.sqrt(f_quantile(1 - 2 * _TAIL, 1, k - 1)) * error  # the square of Student's t is an F
-    return 100 * mean, (max(-100.0, 100 * (mean - by)), min(100.0, 100 * (mean + by)))
+    return Figure(100 * mean, (max(-100.0, 100 * (mean - by)), min(100.0, 100 * (mean + by))))
 
 
 def corrected(reference: Opinions, judge: Opinions, population: Opinions, found: Fit) -> Corrected:
@@ -298,8 +294,9 @@ def corrected(reference: Opinions, judge: Opinions, population: Opinions, found:
     if observed is None or by is None:
         return Corrected(observed=observed, rogan_gladen=None, ppi=None)
     rogan_gladen = None
-    if found.tpr is not None and found.tnr is not None and found.tpr + found.tnr > 1:
-        rogan_gladen = _cut((observed + found.tnr - 1) / (found.tpr + found.tnr - 1))
+    tpr, tnr = found.tpr.value, found.tnr.value
+    if tpr is not None and tnr is not None and tpr + tnr > 1:
+        rogan_gladen = _cut((observed + tnr - 1) / (tpr + tnr - 1))
     return Corrected(observed=observed, rogan_gladen=rogan_gladen, ppi=_cut(observed + by))
 
 
@@ -309,7 +306,7 @@ def _cut(share: float) -> float:
 
 def shrunk_weights(fits: Mapping[str, Fit]) -> dict[str, float]:
     """Weights that sum to 1, none below 0."""
-    known = {name: found.kappa for name, found in fits.items() if found.kappa is not None}
+    known = {name: kappa for name, found in fits.items() if (kappa := found.kappa.value) is not None}
     mean = _mean(list(known.values())) or 0.0
     shrunk = {
         name: max(0.0, (found.answers * known.get(name, mean) + SHRINKAGE * mean) / (found.answers + SHRINKAGE))
@@ -340,9 +337,7 @@ def _panel(
 ) -> PanelFit:
     names = [name for name in judges if fits[name].units]
     together = panel(names) if names else {}
-    best = max(
-        (name for name in names if fits[name].kappa is not None), key=lambda name: fits[name].kappa or 0.0, default=None
-    )
+    kappas = {name: kappa for name in names if (kappa := fits[name].kappa.value) is not None}
     errors = [
         [judges[name][case].share - theirs.share for name in names]
         for case, theirs in reference.items()
@@ -357,12 +352,8 @@ def _panel(
         votes=len(names),
         effective_votes=effective_votes(errors) if names else None,
         overall=fit(reference, together),
-        best=best,
-        drop=tuple(
-            name
-            for name in names
-            if fits[name].lenient or ((kappa := fits[name].kappa) is not None and kappa <= 0) or is_better_without(name)
-        ),
+        best=max(kappas, key=kappas.__getitem__, default=None),
+        drop=tuple(name for name in names if fits[name].lenient or kappas.get(name, 1) <= 0 or is_better_without(name)),
     )
 
 
