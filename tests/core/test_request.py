@@ -89,6 +89,7 @@ def test_a_judge_is_not_told_what_would_lead_it() -> None:
         "artifact",
         "criteria",
         "input",
+        "images",  # those of the input
         "reference",
         "output",
         "workspace",
