@@ -72,6 +72,21 @@ def test_extensions_need_permission_before_anything_runs(tmp_path: Path) -> None
     assert not (folder / "after.txt").exists()
 
 
+def test_commands_of_hooks_need_permission_too(tmp_path: Path) -> None:
+    """They run before anything is judged, and are not confined as checks are: exit 2 without permission, and nothing has run."""
+    suite = """
+workspace: {hooks: {before_each: {command: [touch, "HERE/was-run"]}}}
+tests: [{id: a, input: hi, assertions: [{type: contains, value: hi}]}]
+""".replace("HERE", str(tmp_path))
+    (tmp_path / "s.eval.yaml").write_text(suite)
+    command = ("eval", "s.eval.yaml", "--target", "cmd:cat", "--quiet")
+    refused = honestone(tmp_path, *command)
+    assert refused.returncode == 2 and "s.eval.yaml:2" in refused.stderr and "--allow-code" in refused.stderr
+    assert not (tmp_path / "was-run").exists()
+    assert honestone(tmp_path, *command, "--allow-code").returncode == 0
+    assert (tmp_path / "was-run").exists()
+
+
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
 def test_extensions_run_around_each_case(tmp_path: Path) -> None:
     """With permission the functions run in AgentV's order: in the case's workspace before it, and after it."""

@@ -190,4 +190,4 @@ def _code_written(source: SuiteSource) -> list[str]:
     if not source.code:
         return []
     what = f"the code of {count(len(source.code), 'place')}"
-    return [f"{what} is a `script` check now, which `eval` runs as it runs a `command`: read it first"]
+    return [f"{what} is in the suite now, and `eval` runs it without asking for permission: read it first"]

@@ -87,7 +87,7 @@ def read_with_permission(path: Path, judging: JudgingOptions, outside: Sequence[
     if not source.code:
         return source
     first = source.code[0]
-    hint = "read it, then --allow-code runs it, confined"
+    hint = "read it, then --allow-code runs it"
     if not source.is_fetched:
         hint += f"; or `honestone trust {path.name}`, until a byte of it changes"
     raise UsageError(
