@@ -293,6 +293,7 @@ def test_a_budget_skips_the_rest_and_cannot_pass(desk: Desk) -> None:
     assert (result.code, report["verdict"]) == (3, "inconclusive")
     assert list(statuses(report).values()) == ["passed", "passed", "skipped", "skipped"]
     assert (made.calls, judge.calls) == (2, 2)
+    assert "4 judge calls" in result.err and "of which the limit allows 2" in result.err
     assert "budget" in report["cases"][2]["reasons"][0]
 
 

@@ -889,7 +889,9 @@ def suite_cost(plan: SuitePlan, sides: int, *, each: str = "side", of: str | Non
     if plan.seats:
         calls = plan.judge_calls(runnable) * sides
         judges = ", ".join(seat.id for seat in plan.seats)
-        words += f", {count(calls, 'judge call')} ({judges}), at most {plan.meter(calls).calls} with retries"
+        most = plan.meter(calls).calls
+        limit = f"at most {most} with retries" if most >= calls else f"of which the limit allows {most}"
+        words += f", {count(calls, 'judge call')} ({judges}), {limit}"
     return words
 
 
