@@ -21,7 +21,7 @@ from honestone.system.trust import Trust, host_of
 if TYPE_CHECKING:
     from honestone.core.json_value import Json
     from honestone.core.script import Script
-    from honestone.formats.document import RunCode
+    from honestone.formats.document import KeepCases, RunCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,9 @@ def _trust_of(path: Path, source: SuiteSource) -> Trust:
     return Trust(path, [str(file.resolve()) for file in files if file.resolve() != path.resolve()])
 
 
-def read_with_permission(path: Path, judging: JudgingOptions, outside: Sequence[Path]) -> SuiteSource:
+def read_with_permission(
+    path: Path, judging: JudgingOptions, outside: Sequence[Path], keep_cases: KeepCases | None = None
+) -> SuiteSource:
     """A suite that is to be run, with code next to it where a person allows that. Raises UsageError where it runs code of
     its own that no person has allowed, and as `read_any_suite`."""
     if judging.allow_code:
@@ -83,7 +85,7 @@ def read_with_permission(path: Path, judging: JudgingOptions, outside: Sequence[
         # What is fetched may be another text each time, and be filled into code.
         if _trust_of(path, source).holds and not source.is_fetched:
             return _read_allowed(path, judging, outside, looked_at=source)
-    source = read_any_suite(path, outside, judging.read_as)
+    source = read_any_suite(path, outside, judging.read_as, keep_cases=keep_cases)
     if not source.code:
         return source
     first = source.code[0]

@@ -8,10 +8,10 @@ default); the first of a run, `started`, has a `kind` as well. `event_to_plain` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Final, Generic, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, overload
+from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 from honestone.core.ballot import CHECK, Ballot, ballot_from_plain, ballot_to_plain, checked_ballot
 from honestone.core.contract import Contract
@@ -285,26 +285,6 @@ class RecordedCase:
         if self.made_of is not None and self.made_of.rubric is rubric:
             return self.made_of
         return case_from_plain(self.plain, rubric)
-
-
-class Each(Sequence[New], Generic[Old, New]):
-    """What is made of each of `of`, every time it is asked for, because all of it together may be much."""
-
-    def __init__(self, of: Sequence[Old], make: Callable[[Old], New]) -> None:
-        self._of, self._make = of, make
-
-    def __len__(self) -> int:
-        return len(self._of)
-
-    def __iter__(self) -> Iterator[New]:
-        return map(self._make, self._of)
-
-    @overload
-    def __getitem__(self, index: int) -> New: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[New]: ...
-    def __getitem__(self, index: int | slice) -> New | Sequence[New]:
-        return Each(self._of[index], self._make) if isinstance(index, slice) else self._make(self._of[index])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -19,6 +19,7 @@ from honestone.formats.source import ForeignRubric
 if TYPE_CHECKING:
     from honestone.core.json_value import Json
     from honestone.core.script import Script
+    from honestone.core.suite.case import Case
 
 ReadRubric: TypeAlias = Callable[[Path], RubricSource | ForeignRubric]
 
@@ -28,16 +29,21 @@ RunCode: TypeAlias = "Callable[[Script, Sequence[Sequence[Json]]], Sequence[Json
 # The text at an address. Raises UsageError, without a place.
 Fetch: TypeAlias = Callable[[str], str]
 
+# Keeps cases, each given with its place, elsewhere than in memory: they and their places by id. Raises UsageError where that is not
+# possible, and where two may have one id: then they are kept in memory.
+KeepCases: TypeAlias = "Callable[[Iterable[tuple[Case, str]]], tuple[Sequence[Case], Mapping[str, str]]]"
+
 # Bytes of a file of JSON lines.
 MOST_LINES: Final = 200_000_000
 
 
 class CodeOfFiles(TypedDict, total=False):
-    """What a person permits of the code in a file, and of what it names on a server, as in `Document`."""
+    """What a person permits of the code in a file, and of what it names on a server, and where cases are kept; as in `Document`."""
 
     allow_code: bool
     run_code: RunCode | None
     fetch: Fetch | None
+    keep_cases: KeepCases | None
 
 
 @dataclass(kw_only=True)
@@ -57,6 +63,8 @@ class Document:
     allow_code: bool = False
     run_code: RunCode | None = None
     fetch: Fetch | None = None
+    # Else they are kept in memory. Formats of other tools always do.
+    keep_cases: KeepCases | None = None
 
     @classmethod
     def of(

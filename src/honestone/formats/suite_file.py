@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, islice
@@ -28,7 +29,7 @@ from honestone.core.suite.case import (
 )
 from honestone.core.suite.dependencies import wrong_dependencies
 from honestone.formats.check_words import check_in_words
-from honestone.formats.document import Document, ReadRubric
+from honestone.formats.document import Document, KeepCases, ReadRubric
 from honestone.formats.fields import Takes
 from honestone.formats.filling import FILLED, Words, fill_node, fill_text, has_holes, words_of
 from honestone.formats.marked import Marked, read_text
@@ -58,8 +59,15 @@ VERDICTS: Final = ("pass", "fail", "inconclusive")
 
 def read_suite(document: Document) -> SuiteSource:
     """The suite in a file. Raises FileError when it cannot be read, SourceErrors with all that is wrong in it."""
+    if document.keep_cases is not None:
+        with suppress(UsageError):  # read once more it says what is wrong, as a suite that is kept in memory does
+            return _read(document, document.keep_cases)
+    return _read(document, None)
+
+
+def _read(document: Document, keep: KeepCases | None) -> SuiteSource:
     reading = _SuiteReading(document.marked, document.path, document.read_rubric)
-    suite = reading.suite()
+    suite = reading.suite(keep)
     return SuiteSource(
         suite=suite,
         dialect="honestone",
@@ -131,7 +139,7 @@ class _SuiteReading(RubricReading):
         self.words: Words = {}  # the vars of the case that is being read
         self._common: Rubric | None = None  # of the cases that bring nothing of their own to be judged by
         self.noted: set[tuple[str, str]] = set()
-        self.case_places: dict[str, str] = {}
+        self.case_places: Mapping[str, str] = {}
         self.id_places: dict[str, str] = {}
 
     def problem(self, message: str, path: FilePath, hint: str | None = None, *, at_key: bool = False) -> None:
@@ -149,7 +157,8 @@ class _SuiteReading(RubricReading):
 
     # ------------------------------------------------------------------------------------------ the suite
 
-    def suite(self) -> Suite:
+    def suite(self, keep: KeepCases | None = None) -> Suite:
+        """`keep` finds ids that are there twice."""
         value = self.marked.value
         if not isinstance(value, dict):
             raise UsageError(
@@ -167,7 +176,8 @@ class _SuiteReading(RubricReading):
         for key in ("threshold", "floor"):
             if not 0 <= got.get(key, 0) <= 1:
                 self.problem(f"`{key}` is {self.marked.raw((key,))}, but must be from 0 to 100", (key,))
-        cases = [case for index in chain(known, every) if (case := self._gathered_case(index, got)) is not None]
+        found = self._each_case(chain(known, every), got, is_kept=keep is not None)
+        cases, self.case_places = (keep or _in_memory)(found)
         self._no_wrong_dependency(cases)
         if self.problems:
             raise SourceErrors(self.in_order())
@@ -176,13 +186,13 @@ class _SuiteReading(RubricReading):
             if key in got:
                 named[key], named[f"more_{key}s"] = got[key][0], got[key][1:]
         self._note_unknown_targets(cases, {spec.label for spec in got.get("target", ())})
-        return Suite(cases=tuple(cases), **named)
+        return Suite(cases=cases, **named)
 
     def _note_unknown_targets(self, cases: Sequence[Case], labels: AbstractSet[str | None]) -> None:
         for name in dict.fromkeys(name for case in cases for name in case.targets if name not in labels):
             self.note(f"no target of this suite has the label `{name}`, which `targets` of a case names")
 
-    def _no_wrong_dependency(self, cases: list[Case]) -> None:
+    def _no_wrong_dependency(self, cases: Sequence[Case]) -> None:
         if self.problems or not any(case.depends_on for case in cases):
             return
         for id, why in wrong_dependencies({case.id: case.depends_on for case in cases}):
@@ -287,18 +297,21 @@ class _SuiteReading(RubricReading):
 
     # ------------------------------------------------------------------------------------------ a case
 
-    def _gathered_case(self, index: int, suite: Got) -> Case | None:
-        """A case whose number is given. What is right in the file is not kept."""
-        path, before = ("cases", index), len(self.problems)
-        case = self._case(path, suite)
-        if self.marked.has((*path, "id")):
-            self._no_id_twice((*path, "id"))
-        if case is not None and len(self.problems) == before:
-            self.case_places[case.id] = self.marked.at(path)
-            cases = self.marked.node(("cases",))
-            if not case.depends_on and isinstance(cases.children, list):
-                cases.children[index], cases.value[index] = _READ, _READ.value
-        return case
+    def _each_case(self, numbers: Iterable[int], suite: Got, *, is_kept: bool) -> Iterator[tuple[Case, str]]:
+        """The cases of these numbers with their places. What is right in the file is not kept."""
+        for index in numbers:
+            path, before = ("cases", index), len(self.problems)
+            case = self._case(path, suite)
+            if not is_kept and self.marked.has((*path, "id")):
+                self._no_id_twice((*path, "id"))
+            if case is None:
+                continue
+            place = self.marked.at(path)
+            if len(self.problems) == before:
+                cases = self.marked.node(("cases",))
+                if not case.depends_on and isinstance(cases.children, list):
+                    cases.children[index], cases.value[index] = _READ, _READ.value
+            yield case, place
 
     def _case(self, path: FilePath, suite: Got) -> Case | None:
         value = value_at(self.marked.value, path)
@@ -813,6 +826,14 @@ class _SuiteReading(RubricReading):
             if entry is None or isinstance(entry, dict | list):
                 shown = shown_value(entry, self.marked.raw(here))
                 self.problem(f"`{self.marked.raw_key(here)}` of `vars` is {shown}, but must be text or a number", here)
+
+
+def _in_memory(found: Iterable[tuple[Case, str]]) -> tuple[Sequence[Case], Mapping[str, str]]:
+    cases, places = list[Case](), dict[str, str]()
+    for case, place in found:
+        cases.append(case)
+        places[case.id] = place
+    return tuple(cases), places
 
 
 def _first(*values: Fraction | None) -> Fraction:

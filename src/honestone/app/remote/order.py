@@ -26,6 +26,7 @@ from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, suite
 from honestone.app.suites.run import SuiteResult, begin, claimed_identity, finish_run, unfinished
 from honestone.app.workspace import Workspace
 from honestone.core.contract import digest_json
+from honestone.core.each import Each, those_of
 from honestone.core.errors import Interrupted, RunCancelled, StoreAway, StoreError, UsageError
 from honestone.core.events import CasePassedBy
 from honestone.core.needs import NO_NEEDS, MachineNeeds
@@ -167,6 +168,7 @@ class RemoteRun:
     priority: int
     heartbeat: float
     used: Sequence[Judge | Target]
+    is_resumed: bool
     seen: int = 1
     _said: set[str] = field(default_factory=set)
 
@@ -203,6 +205,7 @@ class RemoteRun:
             priority=priority,
             heartbeat=heartbeat,
             used=[*(seat.judge for seat in plan.seats), *(() if plan.target is None else (plan.target,))],
+            is_resumed=old is not None,
         )
         found._read()
         found.record.ask_again()
@@ -239,7 +242,8 @@ class RemoteRun:
         """At the record, until every case is there. The queue is counted seldom: it says only whether cases are missing there.
         Not in an event loop, in which Ctrl-C would wait for a server that does not answer."""
         self._pass_by_skipped()
-        self._queue_rest()
+        if self.is_resumed:  # else they were put there with the order
+            self._queue_rest()
         looks = 0
         while self.record.left:
             is_empty = looks % LOOKS == 0 and not self.queue.waiting(self.run).left
@@ -263,8 +267,7 @@ class RemoteRun:
 
     def _pass_by_skipped(self) -> None:
         """A runner has nothing to do for cases that the suite itself skips."""
-        left = self.record.left.items()
-        skipped = [CasePassedBy(case=id, reason=one.case.skip) for id, one in left if one.case.skip is not None]
+        skipped = [CasePassedBy(case=id, reason=reason) for id, reason in self.record.left.skipped]
         if skipped:
             self.store.append_many(self.run, skipped)
             self._read()
@@ -313,6 +316,6 @@ def _ordered(
 ) -> str:
     """A new run with its cases in the queue."""
     data = json.dumps(order.to_plain()).encode()
-    cases = [case.id for case in plan.chosen if case.skip is None]
+    cases = Each(those_of(plan.chosen, lambda case: case.skip is None), lambda case: case.id)
     first = plan.started(plan.subject, plan.chosen, meter)
     return queue.order(lambda: begin(plan, store, identity, first), data, cases, priority=priority)

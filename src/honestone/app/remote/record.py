@@ -1,10 +1,13 @@
-"""A run on other machines as its coordinator follows it: in memory are the ids of the cases without a result, and what is under way."""
+"""A run on other machines as its coordinator follows it: in memory is what is under way, and 13 bytes of each case."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from honestone.core.events import AttemptJudged, CasePassedBy, OutputProduced, RecordedCase, SuiteStarted
@@ -15,11 +18,77 @@ from honestone.ports import Store
 # What of a case decides when it is over and what it comes to. Cases that are alike in it share one object.
 _DECIDES: Final = ("rubric", "attempts", "attempt_rule", "stops_at_pass", "skip", "expect")
 
+# So often are ids told apart by other hashes; then they are the same.
+_SALTS: Final = 3
+
 
 def started_of(store: Store, run: str) -> SuiteStarted:
     started = next(store.iter_events(run))
     assert isinstance(started, SuiteStarted)
     return started
+
+
+class CasesLeft(Mapping[str, CaseRecord]):
+    """The cases of a run without a result, by id, in the suite's order. In memory are a hash of each id and a number for what the
+    case is alike in with others; the ids are read from the store when they are gone through."""
+
+    def __init__(self, cases: Sequence[RecordedCase], record_of: Callable[[RecordedCase], CaseRecord]) -> None:
+        self._cases, self._kinds = cases, list[CaseRecord]()
+        self._salt = 0
+        while not self._is_read(record_of) and self._salt < _SALTS:  # two ids have one hash
+            self._salt += 1
+
+    def _is_read(self, record_of: Callable[[RecordedCase], CaseRecord]) -> bool:
+        hashes, kinds, known = array("q"), array("I"), dict[str, int]()
+        for one in self._cases:
+            key = repr([one.plain.get(name) for name in _DECIDES])
+            if key not in known:
+                known[key] = len(known)
+                self._kinds[known[key] :] = [record_of(one)]
+            hashes.append(self._hash(one.id))
+            kinds.append(known[key])
+        order = sorted(range(len(hashes)), key=hashes.__getitem__)
+        self._hashes = array("q", (hashes[number] for number in order))
+        self._kind_of = array("I", (kinds[number] for number in order))
+        self._is_left, self._count = bytearray(b"\1" * len(order)), len(order)
+        twice = [place for place, (one, other) in enumerate(pairwise(self._hashes), 1) if one == other]
+        for place in twice:
+            self._is_left[place] = False
+        self._count -= len(twice)
+        return not twice
+
+    def _hash(self, id: str) -> int:
+        return hash((self._salt, id))
+
+    def _place(self, id: str) -> int | None:
+        wanted = self._hash(id)
+        place = bisect_left(self._hashes, wanted)
+        return place if place < len(self._hashes) and self._hashes[place] == wanted else None
+
+    def put(self, id: str, *, is_left: bool) -> None:
+        """Raises KeyError for a case that is none of the run."""
+        if (place := self._place(id)) is None:
+            raise KeyError(id)
+        self._count += is_left - self._is_left[place]
+        self._is_left[place] = is_left
+
+    def __getitem__(self, id: str) -> CaseRecord:
+        place = self._place(id)
+        if place is None or not self._is_left[place]:
+            raise KeyError(id)
+        return self._kinds[self._kind_of[place]]
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[str]:
+        return (one.id for one in self._cases if one.id in self)
+
+    @property
+    def skipped(self) -> Iterator[tuple[str, str]]:
+        """Those that the suite itself skips, with the reason."""
+        if any(one.case.skip is not None for one in self._kinds):
+            yield from ((id, one.case.skip) for id, one in self.items() if one.case.skip is not None)
 
 
 class WatchedRecord(SuiteRecord):
@@ -31,15 +100,10 @@ class WatchedRecord(SuiteRecord):
         super().__init__(replace(started, cases=()), run=run)
         self._id, self._reading = run, reading
         self.count, self.bad = len(started.cases), 0
-        alike = dict[str, CaseRecord]()
-        self.left = {one.id: self._alike(one, alike) for one in started.cases}
+        self.left = CasesLeft(started.cases, lambda kept: replace(self.case_record(kept), is_brief=True))
         self._under_way = dict[str, CaseRecord]()
         self._limited: dict[str, CaseRecord] | None = {}
         self._passed_by: list[str] = []
-
-    def _alike(self, kept: RecordedCase, known: dict[str, CaseRecord]) -> CaseRecord:
-        key = repr([kept.plain.get(name) for name in _DECIDES])
-        return known.get(key) or known.setdefault(key, replace(self.case_record(kept), is_brief=True))
 
     def add_to_case(self, event: OutputProduced | AttemptJudged | CasePassedBy) -> None:
         id = event.case
@@ -54,7 +118,7 @@ class WatchedRecord(SuiteRecord):
         if not one.is_complete and one.passed_by is None:
             self._under_way[id] = one
             return
-        self.left.pop(id, None)
+        self.left.put(id, is_left=False)
         if self._limited is not None and (one.is_refused or one.is_cut_short):
             self._limited[id] = one
 
@@ -65,13 +129,14 @@ class WatchedRecord(SuiteRecord):
             self.bad -= _is_bad(one)
             one.passed_by = None
             one.ask_again()
-            self.left[id] = self._under_way[id] = one
+            self._under_way[id] = one
+            self.left.put(id, is_left=True)
         self._limited = None
 
     def leave_out_passed_by(self) -> None:
         """When no case is in the queue: nothing more is put on record of one that is passed by again."""
         for id in self._passed_by:
-            self.left.pop(id, None)
+            self.left.put(id, is_left=False)
 
     def each(self, numbers: Iterable[int] | None = None) -> Iterator[CaseRecord]:
         with self._reading() as store:

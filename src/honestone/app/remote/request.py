@@ -86,7 +86,8 @@ class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     @classmethod
     def of(cls, plan: SuitePlan) -> OrderedHead:
         source = plan.source
-        used = {plan.rubric_key(case) for case in plan.chosen if not case.skip}
+        keys = {(plan.rubric_key(case), bool(case.skip)) for case in plan.chosen}
+        used = {key for key, is_skipped in keys if not is_skipped}
         return cls(
             dialect=source.dialect,
             base=_from(plan.workspace, source.base),
@@ -95,7 +96,7 @@ class OrderedHead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
             artifacts=source.suite.artifacts,
             targets=source.suite.targets,
             concurrency=source.suite.concurrency,
-            unused=tuple(sorted({plan.rubric_key(case) for case in plan.chosen} - used)),
+            unused=tuple(sorted({key for key, _ in keys} - used)),
         )
 
     def to_plain(self) -> JsonObject:

@@ -24,8 +24,9 @@ from honestone.app.suites.cases import case_work
 from honestone.app.suites.plan import SuitePlan, plan_suite
 from honestone.app.workspace import Workspace, this_person
 from honestone.core.ballot import CHECK, Ballot
+from honestone.core.each import Each
 from honestone.core.errors import FileError, HonestoneError, NoStoreError
-from honestone.core.events import AttemptJudged, CasePassedBy, Each, Event, OutputProduced
+from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced
 from honestone.core.plan import Plan
 from honestone.core.queue import QueuedCase, RunnerCard, SeenRunner
 from honestone.core.spend import Spend

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -22,8 +22,9 @@ from honestone.app.trusting import contacts, read_with_permission
 from honestone.app.workspace import Workspace
 from honestone.core.checks import is_of_text_alone
 from honestone.core.contract import Contract, digest_json, digest_of_list, make_contract
+from honestone.core.each import Each, each_of, those_of
 from honestone.core.errors import FileError, UsageError
-from honestone.core.events import Each, RecordedCase, StartedArtifact, StartedSuite, SuiteStarted, judged_by
+from honestone.core.events import RecordedCase, StartedArtifact, StartedSuite, SuiteStarted, judged_by
 from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Check, Rubric, to_plain
 from honestone.core.skill.skill_file import Skill
@@ -32,6 +33,7 @@ from honestone.core.suite.record import rubric_key
 from honestone.engine.panel import functions_of
 from honestone.formats.source import SuiteSource, refuse_losses
 from honestone.ports import Function, Target, TargetWithNotes
+from honestone.system.case_file import keep_in_file
 from honestone.system.drawing import count
 from honestone.system.files import load_artifact, printable
 from honestone.system.judging_files import JudgingFiles, files_named
@@ -124,8 +126,8 @@ class SuitePlan:
     request: SuiteRequest
     source: SuiteSource
     notes: tuple[str, ...]
-    cases: tuple[Case, ...]
-    chosen: tuple[Case, ...]
+    cases: Sequence[Case]
+    chosen: Sequence[Case]
     subject: SuiteSubject
     checker: CheckRunner
     target: Target | None
@@ -145,6 +147,8 @@ class SuitePlan:
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
+        if len(self.chosen) == len(self.cases):
+            return ()
         chosen = {case.id for case in self.chosen}
         return tuple(case.id for case in self.cases if case.id not in chosen)
 
@@ -191,19 +195,25 @@ class SuitePlan:
         return digest_json(self._document(case, _workspace_digest(case, self.source.base, self.max_bytes, known)))
 
     @cached_property
+    def _by_identity(self) -> Mapping[int, Rubric]:
+        return {id(case.rubric): case.rubric for case in self.cases}
+
+    def _rubrics_of(self, cases: Sequence[Case]) -> Mapping[int, Rubric]:
+        """Those of some of its cases, by their identity, which many cases share."""
+        return self._by_identity if len(cases) == len(self.cases) else {id(case.rubric): case.rubric for case in cases}
+
+    @cached_property
     def _judged_by(self) -> Mapping[int, tuple[JsonObject, list[JsonObject]]]:
-        """By the identity of a rubric, which many cases share: it and the identities of its checks, as plain values."""
-        rubrics = {id(case.rubric): case.rubric for case in self.cases}
+        """By the identity of a rubric: it and the identities of its checks, as plain values."""
         return {
             key: (to_plain(rubric), [dict(self.checker.identity(check)) for check in checks_of(rubric)])
-            for key, rubric in rubrics.items()
+            for key, rubric in self._by_identity.items()
         }
 
     @cached_property
     def check_identities(self) -> Sequence[JsonObject]:
         """Of each check of each rubric of the chosen cases."""
-        rubrics = dict.fromkeys(id(case.rubric) for case in self.chosen)
-        return [check for rubric in rubrics for check in self._judged_by[rubric][1]]
+        return [check for rubric in self._rubrics_of(self.chosen) for check in self._judged_by[rubric][1]]
 
     @cached_property
     def case_contracts(self) -> Mapping[str, str]:
@@ -230,7 +240,7 @@ class SuitePlan:
 
     @cached_property
     def rubrics(self) -> Mapping[str, Rubric]:
-        return {self.rubric_key(case): case.rubric for case in self.cases}
+        return {self._rubric_keys[key]: rubric for key, rubric in self._by_identity.items()}
 
     @cached_property
     def program_files(self) -> Sequence[Path]:
@@ -331,8 +341,10 @@ class SuitePlan:
 
     # ----------------------------------------------------------------------------------------------------- costs
 
-    def judge_calls(self, cases: Sequence[Case]) -> int:
+    def judge_calls(self, cases: Iterable[Case]) -> int:
         """How often judges are asked on one side, without retries."""
+        if not self.seats:
+            return 0
         return sum(case.attempts for case in cases if case.rubric.asks_judges) * len(self.seats)
 
     def meter(self, calls: int, *, before: Spend | None = None) -> Meter:
@@ -367,7 +379,7 @@ class SuitePlan:
             artifact=artifact,
             side=subject.note,
             **judged_by(self.contract, self.judging.rule, (seat.id for seat in self.seats), meter.limits),
-            rubrics={self.rubric_key(case): case.rubric for case in cases},
+            rubrics={self._rubric_keys[key]: rubric for key, rubric in self._rubrics_of(cases).items()},
             cases=recorded if request.is_ordered else tuple(recorded),
             outputs=None if self.outputs is None else self.outputs.source,
             min_pass_rate=request.min_pass_rate if request.min_pass_rate is not None else Fraction(1),
@@ -444,7 +456,10 @@ def plan_suite(workspace: Workspace, request: SuiteRequest, observer: Observer) 
 def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer) -> tuple[SuitePlan, ...]:
     """A plan for each target with each artifact, which share all else. Raises as `plan_suite`."""
     path = workspace.path(request.suite)
-    source = request.source or read_with_permission(path, request.judging, request.judging.outside(workspace.path))
+    keep = keep_in_file if request.is_ordered else None
+    source = request.source or read_with_permission(
+        path, request.judging, request.judging.outside(workspace.path), keep
+    )
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     cases = _with_options(source, request)
     chosen = choose_cases(cases, request.choice, lambda: last_statuses(workspace, path))
@@ -474,8 +489,8 @@ class _Planning:
     workspace: Workspace
     request: SuiteRequest
     source: SuiteSource
-    cases: tuple[Case, ...]
-    chosen: tuple[Case, ...]
+    cases: Sequence[Case]
+    chosen: Sequence[Case]
 
     @property
     def path(self) -> Path:
@@ -504,8 +519,8 @@ class _Planning:
                 request=self.request,
                 source=source,
                 notes=(*source.notes, *lost, *self.notes_on(one.outputs)),
-                cases=tuple(case.in_column(one.label) for case in self.cases),
-                chosen=tuple(case.in_column(one.label) for case in self.chosen),
+                cases=_in_column(self.cases, one.label),
+                chosen=_in_column(self.chosen, one.label),
                 subject=one.subject,
                 checker=checker,
                 target=one.target,
@@ -539,13 +554,14 @@ class _Planning:
         return checker
 
     def seats(self, context: AdapterContext) -> tuple[Seat, ...]:
-        judging, judged = self.request.judging, [case for case in self.chosen if not case.skip]
-        asking = next((case.rubric for case in judged if case.rubric.asks_judges), None)
+        judging = self.request.judging
+        rubrics = {id(case.rubric): case.rubric for case in self.chosen if not case.skip}
+        asking = next((rubric for rubric in rubrics.values() if rubric.asks_judges), None)
         if asking is None:
             return ()
         judges = judging_options.choose_judges(judging, asking, self.workspace)
         seats = judging_options.make_seats(judges, context, looks=2 if judging.effort == "thorough" else 1)
-        for rubric in {id(case.rubric): case.rubric for case in judged}.values():
+        for rubric in rubrics.values():
             judging_options.require_quorum(rubric, seats)
         return seats
 
@@ -706,12 +722,20 @@ def _mentions(path: Path, name: bytes) -> bool:
         return False
 
 
-def _with_options(source: SuiteSource, request: SuiteRequest) -> tuple[Case, ...]:
+def _with_options(source: SuiteSource, request: SuiteRequest) -> Sequence[Case]:
     judging = request.judging
     attempts = request.attempts or judging.repeat
-    cases = []
-    for case in source.suite.cases:
-        rubric = with_bars(case.rubric, threshold=judging.threshold, floor=judging.floor, quorum=judging.quorum)
+    rubrics = dict[int, Rubric]()
+
+    def barred(rubric: Rubric) -> Rubric:
+        """Cases that share a rubric share it still."""
+        if id(rubric) not in rubrics:
+            bars = with_bars(rubric, threshold=judging.threshold, floor=judging.floor, quorum=judging.quorum)
+            rubrics[id(rubric)] = bars
+        return rubrics[id(rubric)]
+
+    def asked(case: Case) -> Case:
+        rubric = barred(case.rubric)
         if rubric is not case.rubric or attempts:
             case = replace(case, rubric=rubric, attempts=attempts or case.attempts)
         if source.dialect.startswith("task-suite"):
@@ -720,8 +744,13 @@ def _with_options(source: SuiteSource, request: SuiteRequest) -> tuple[Case, ...
             rule = AttemptRule(request.attempt_rule)
             stops = case.stops_at_pass and rule is AttemptRule.PASS_AT_K
             case = replace(case, attempt_rule=rule, stops_at_pass=stops)
-        cases.append(case)
-    return tuple(cases)
+        return case
+
+    return each_of(source.suite.cases, asked)
+
+
+def _in_column(cases: Sequence[Case], label: str | None) -> Sequence[Case]:
+    return cases if label is None else each_of(cases, lambda case: case.in_column(label))
 
 
 def _own_files(path: Path, source: SuiteSource) -> frozenset[Path]:
@@ -807,18 +836,20 @@ def _workspace_digest(case: Case, base: Path, size: int, known: dict[Path, str])
 
 def choose_cases(
     cases: Sequence[Case], choice: CaseChoice, last: Callable[[], Mapping[str, Collection[str]] | None]
-) -> tuple[Case, ...]:
+) -> Sequence[Case]:
     """The cases chosen, in the file's order. Raises UsageError for an unknown name and for an empty choice."""
-    named = _named(choice.ids, [case.id for case in cases])
-    _refuse_unknown("tag", choice.tags, sorted({tag for case in cases for tag in case.tags}))
+    named = _named(choice.ids, [case.id for case in cases]) if choice.ids else frozenset()
+    _refuse_unknown("tag", choice.tags, sorted({tag for case in cases for tag in case.tags}) if choice.tags else ())
     _refuse_unknown("split", choice.splits, [str(split) for split in Split])
-    chosen = [
-        case
-        for case in cases
-        if (not choice.ids or case.id in named)
-        and (not choice.tags or set(choice.tags) & set(case.tags))
-        and (not choice.splits or str(case.in_split) in choice.splits)
-    ]
+
+    def is_named(case: Case) -> bool:
+        return (
+            (not choice.ids or case.id in named)
+            and (not choice.tags or bool(set(choice.tags) & set(case.tags)))
+            and (not choice.splits or str(case.in_split) in choice.splits)
+        )
+
+    chosen = those_of(cases, is_named)
     if choice.failed or choice.errored:
         statuses = choice.statuses or last()
         if statuses is None:
@@ -827,13 +858,14 @@ def choose_cases(
                 hint="run it once without --failed",
             )
         wanted = (*(("failed",) if choice.failed else ()), *(ERRORED if choice.errored else ()))
-        chosen = [case for case in chosen if any(status in wanted for status in statuses.get(case.id, ()))]
+        ended = {id for id, found in statuses.items() if any(status in wanted for status in found)}
+        chosen = those_of(chosen, lambda case: case.id in ended)
     if choice.shard is not None:
         number, of = choice.shard
         chosen = chosen[number - 1 :: of]
     if not chosen:
         raise UsageError("no case is left by this choice, so nothing would be run", hint=_what_there_is(cases))
-    return tuple(chosen)
+    return chosen
 
 
 def _named(asked: Sequence[str], ids: Sequence[str]) -> frozenset[str]:
@@ -873,13 +905,12 @@ def _what_there_is(cases: Sequence[Case]) -> str:
 def suite_cost(plan: SuitePlan, sides: int, *, each: str = "side", of: str | None = None) -> str:
     """`3 cases x 2 attempts: up to 6 runs of claude, 6 judge calls (codex), at most 22 with retries`. `sides` times, each a
     side or a column, of the targets `of`."""
-    runnable = [case for case in plan.chosen if case.skip is None]
-    attempts = sum(case.attempts for case in runnable)
-    parts = [count(len(runnable), "case")]
-    times = {case.attempts for case in runnable}
+    each_attempts = [case.attempts for case in plan.chosen if case.skip is None]
+    attempts, times = sum(each_attempts), set(each_attempts)
+    parts = [count(len(each_attempts), "case")]
     if len(times) > 1:
         parts = [f"{attempts} attempts at {parts[0]}"]
-    elif attempts != len(runnable):
+    elif attempts != len(each_attempts):
         parts.append(f"{times.pop()} attempts")
     if sides > 1:
         parts.append(count(sides, each))
@@ -887,7 +918,7 @@ def suite_cost(plan: SuitePlan, sides: int, *, each: str = "side", of: str | Non
     runs = "no target runs" if plan.target is None else f"up to {count(attempts * sides, 'run')} of {of}"
     words = f"{' x '.join(parts)}: {runs}"
     if plan.seats:
-        calls = plan.judge_calls(runnable) * sides
+        calls = plan.judge_calls(case for case in plan.chosen if case.skip is None) * sides
         judges = ", ".join(seat.id for seat in plan.seats)
         most = plan.meter(calls).calls
         limit = f"at most {most} with retries" if most >= calls else f"of which the limit allows {most}"

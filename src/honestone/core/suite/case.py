@@ -167,10 +167,11 @@ class Suite:
     """A named set of cases. `artifact` is a path in the suite's folder; `concurrency` how many cases run at a time.
 
     `more_artifacts` and `more_targets` are those after the first: each target with each artifact is a column of a table.
-    Raises UsageError when it breaks a rule (no case, a doubled id, attempts below 1).
+    Raises UsageError when it breaks a rule (no case, a doubled id, attempts below 1). Cases that are no tuple are kept elsewhere
+    than in memory, and were looked at when they were put there.
     """
 
-    cases: tuple[Case, ...]
+    cases: Sequence[Case]
     title: str = ""
     artifact: str | None = None
     target: TargetSpec = field(default_factory=TargetSpec)
@@ -183,7 +184,7 @@ class Suite:
         if not self.cases:
             raise UsageError("a suite needs at least one case")
         seen: set[str] = set()
-        for case in self.cases:
+        for case in self.cases if isinstance(self.cases, tuple) else ():
             if case.id in seen:
                 raise UsageError(f"two cases have the id `{case.id}`")
             if case.attempts < 1:
