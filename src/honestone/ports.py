@@ -105,7 +105,7 @@ class Prompt:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
     """What a model wrote. `cut` is True when it was stopped by a length limit. `calls` are those of tools that it was given
-    and nobody runs, in JSON in `text` too, in the words of its API."""
+    and that are not run, in JSON in `text` too, in the words of its API."""
 
     text: str
     cut: bool = False

@@ -17,7 +17,7 @@ from tests.report.test_suite_figures import log_of
 from honestone.adapters.stores.memory import MemoryStore
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.quiet import Quiet
-from honestone.app.remote.record import CasesLeft, WatchedRecord
+from honestone.app.remote.record import UnfinishedCases, WatchedRecord
 from honestone.app.suites.plan import CaseChoice, SuitePlan, SuiteRequest, plan_suite
 from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
@@ -186,11 +186,11 @@ def test_ids_whose_hashes_are_equal_are_told_apart() -> None:
     assert isinstance(begun, SuiteStarted)
     record = read_record([begun])
 
-    def weak(self: CasesLeft, id: str) -> int:
+    def weak(self: UnfinishedCases, id: str) -> int:
         return hash((self._salt, id)) if self._salt else 7
 
-    with patch.object(CasesLeft, "_hash", weak):
-        left = CasesLeft(begun.cases, record.case_record)
+    with patch.object(UnfinishedCases, "_hash", weak):
+        left = UnfinishedCases(begun.cases, record.case_record)
         assert list(left) == [one.id for one in begun.cases] and len(left) == 5
         left.put("c1", is_left=False)
         left.put("c1", is_left=False)

@@ -23,9 +23,9 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from honestone import __version__
 from honestone.adapters.machine import key_in
-from honestone.core.loose_json import one_line, tables
 from honestone.core.needs import NO_NEEDS, KeyNeed, MachineNeeds
 from honestone.ports import CallFailed
+from honestone.system.loose_json import Table, one_line, tables
 
 if TYPE_CHECKING:
     import aiohttp
@@ -149,7 +149,7 @@ class Transport:
         self._answered: set[str] = set()
         self.holders: WeakSet[object] = WeakSet()
 
-    async def post(self, endpoint: Endpoint, path: str, payload: Mapping[str, Any], *, model: str) -> dict[str, Any]:
+    async def post(self, endpoint: Endpoint, path: str, payload: Table, *, model: str) -> dict[str, Any]:
         """The JSON object that the server answered with. Raises CallFailed; HttpRefused for a 400 or 422."""
         variable, key = endpoint.key.read()
         async with self._turn(endpoint):
@@ -602,7 +602,7 @@ async def _read_body(response: aiohttp.ClientResponse, limit: int) -> bytes | No
     return body
 
 
-def _encode(payload: Mapping[str, Any]) -> bytes:
+def _encode(payload: Table) -> bytes:
     import msgspec
 
     return msgspec.json.encode(payload)

@@ -1,57 +1,46 @@
-"""What a run came to, read from its events: of a run that is not over, and of kinds whose last event does not say it."""
+"""What a run came to, in figures."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from honestone.app.history import judged_documents, state_of
-from honestone.app.run_list import RunFigures, figures_of_suite
-from honestone.app.suites.columns import table_spend
-from honestone.core import events
 from honestone.core.ballot import CHECK
 from honestone.core.numbers import to_points
-from honestone.core.suite.record import read_record
-from honestone.ports import Store
+
+if TYPE_CHECKING:
+    from honestone.core.suite.record import SuiteRecord
 
 
-def read_figures(store: Store, run: str) -> RunFigures:
-    log = store.events(run)
-    if not log:
-        return RunFigures()
-    first, spend = log[0], events.total_spend(log)
-    seconds = max((event.seconds or 0.0 for event in log), default=0.0)
-    title, score = None, None
-    match first:
-        case events.SuiteStarted():
-            return figures_of_suite(read_record(log, run=run), seconds=seconds)
-        case events.LoopStarted():
-            state = state_of(log)
-            best = state.card(state.best).score
-            title, score = first.rubric.title, None if best is None else to_points(best)
-        case events.EvaluationStarted():
-            title = first.rubric.title
-            if sum(isinstance(event, events.ArtifactJudged) for event in log) == 1:
-                score = next(judged_documents(store, run)).score
-        case events.TableStarted():
-            title, spend = first.suite.title or first.suite.path, table_spend(store, first)
-        case events.StagesStarted():
-            title = first.suite.title or first.suite.path
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFigures:
+    """What a run came to. `score` is in points, `pass_rate` 0-1; both None where they are not known or there is none.
+
+    `side`: which side of something larger a suite's run is, the baseline of a comparison or a split within an `improve`.
+    """
+
+    side: str | None = None
+    title: str | None = None
+    score: float | None = None
+    pass_rate: float | None = None
+    usd: float | None = None
+    target_calls: int = 0
+    judge_calls: int = 0
+    duration_ms: int | None = None
+    judges: tuple[str, ...] = ()
+
+
+def figures_of_suite(record: SuiteRecord, *, seconds: float) -> RunFigures:
+    """What a suite's run came to that has ended, or got so far."""
+    started, rates, spend = record.started, record.tally.rates, record.spend
     return RunFigures(
-        title=title or None,
-        score=score,
+        side=started.side or None,
+        title=started.suite.title or started.suite.path or None,
+        score=None if rates.mean_score is None else to_points(rates.mean_score),
+        pass_rate=None if rates.pass_rate is None else float(rates.pass_rate),
         usd=spend.usd,
         target_calls=spend.target_calls,
         judge_calls=spend.judge_calls,
         duration_ms=round(seconds * 1000) if seconds else None,
-        judges=_judges(first, log),
+        judges=tuple(dict.fromkeys(judge for judge in started.panel if judge != CHECK)),
     )
-
-
-def _judges(first: events.Event, log: Sequence[events.Event]) -> tuple[str, ...]:
-    """Who was to judge; over the splits of a suite, who judged there."""
-    if isinstance(first, events.SuiteImprovementStarted):
-        found = [str(one.get("id")) for event in log if isinstance(event, events.BallotCast) for one in event.judges]
-    else:
-        held = first.holdouts if isinstance(first, events.LoopStarted) else ()
-        found = [*(first.panel if isinstance(first, events.Started) else ()), *held]
-    return tuple(dict.fromkeys(judge for judge in found if judge != CHECK))

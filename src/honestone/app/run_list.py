@@ -10,39 +10,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from honestone.app.run_figures import RunFigures
 from honestone.app.suites.kinds import COLUMN
-from honestone.core.ballot import CHECK
 from honestone.core.errors import StoreError
 from honestone.core.loop.result import EXIT_CODES, Result
-from honestone.core.numbers import change_words, duration_words, points, to_points
+from honestone.core.numbers import change_words, duration_words, points
 from honestone.system.drawing import count, line
 
 if TYPE_CHECKING:
     from honestone.app.workspace import Workspace
-    from honestone.core.suite.record import SuiteRecord
     from honestone.ports import RunInfo, Store
     from honestone.report.documents import JsonDocument
 
 UNFINISHED = "unfinished"
 _VERDICTS = {0: "pass", 1: "fail", 3: "inconclusive", 130: "interrupted"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFigures:
-    """What a run came to. `score` is in points, `pass_rate` 0-1; both None where they are not known or there is none.
-
-    `side`: which side of something larger a suite's run is, the baseline of a comparison or a split within an `improve`.
-    """
-
-    side: str | None = None
-    title: str | None = None
-    score: float | None = None
-    pass_rate: float | None = None
-    usd: float | None = None
-    target_calls: int = 0
-    judge_calls: int = 0
-    duration_ms: int | None = None
-    judges: tuple[str, ...] = ()
 
 
 class _Ended(msgspec.Struct):
@@ -166,22 +147,6 @@ def _kept_figures(last: bytes) -> RunFigures | None:
 
 
 def _read_figures(store: Store, run: str) -> RunFigures:
-    from honestone.app.run_figures import read_figures
+    from honestone.app.figures_from_events import read_figures
 
     return read_figures(store, run)
-
-
-def figures_of_suite(record: SuiteRecord, *, seconds: float) -> RunFigures:
-    """What a suite's run came to that has ended, or got so far."""
-    started, rates, spend = record.started, record.tally.rates, record.spend
-    return RunFigures(
-        side=started.side or None,
-        title=started.suite.title or started.suite.path or None,
-        score=None if rates.mean_score is None else to_points(rates.mean_score),
-        pass_rate=None if rates.pass_rate is None else float(rates.pass_rate),
-        usd=spend.usd,
-        target_calls=spend.target_calls,
-        judge_calls=spend.judge_calls,
-        duration_ms=round(seconds * 1000) if seconds else None,
-        judges=tuple(dict.fromkeys(judge for judge in started.panel if judge != CHECK)),
-    )

@@ -18,13 +18,13 @@ from honestone.app.quiet import Quiet
 from honestone.app.stages import evaluate as use_case
 from honestone.app.stages.files import StageFiles
 from honestone.app.workspace import Workspace
-from honestone.cli.main import report, report_outside, report_usage
-from honestone.cli.options import options
 from honestone.core.errors import HonestoneError
 from honestone.core.skill.evaluation import EXIT_OF, SkillVerdict
+from honestone.report.errors import error_text, system_error_text, usage_text
 from honestone.system.drawing import clean
 
 NAME = "python -m honestone.evaluate"
+_PATH = click.Path(path_type=Path)
 
 
 class CallableModule(ModuleType):
@@ -56,7 +56,31 @@ class _Command(click.Command):
 
 
 @click.command("evaluate", cls=_Command)
-@options("python -m honestone.evaluate")
+@click.option("--input", type=_PATH, help="The ranking artifact (pipeline mode).")
+@click.option("--candidate-id", metavar="ID", help="The candidate of the ranking to evaluate.")
+@click.option("--standalone", is_flag=True, help="Evaluate a skill by itself, without a ranking.")
+@click.option("--task-suite", type=_PATH, required=True, help="The task suite (YAML).")
+@click.option("--state-root", type=_PATH, required=True, help="The folder for evaluation state and output.")
+@click.option("--skill-path", type=_PATH, help="SKILL.md or its folder (standalone mode).")
+@click.option("--pass-k", type=click.IntRange(1, 100), default=1, show_default=True, help="Attempts at each task.")
+@click.option("--baseline-cache-dir", type=_PATH, help="Keep baselines here for 7 days. [the store]")
+@click.option(
+    "--eval-threshold",
+    type=click.FloatRange(min=0),
+    default=use_case.DEFAULT_THRESHOLD,
+    show_default=True,
+    help="The least score of a ranking that is worth running.",
+)
+@click.option("--mock", is_flag=True, help="Run no agent and ask no judge, for a dry run.")
+@click.option("--output", type=_PATH, help="The artifact's file, instead of one in STATE_ROOT/evaluations.")
+@click.option("--target", metavar="TARGET", help=f"The agent that does the tasks. [{use_case.DEFAULT_TARGET}]")
+@click.option(
+    "--judge", "judges", multiple=True, metavar="JUDGE", help="Judge for llm-rubric tasks; repeat for a panel."
+)
+@click.option("--fresh", is_flag=True, help="Run the baseline and ask every judge again.")
+@click.option("--require-improvement", is_flag=True, help="Pass only if the lower bound of the interval is above 0.")
+@click.option("--json", "as_json", is_flag=True, help="The whole artifact on the last line, not its summary.")
+@click.option("-q", "--quiet", is_flag=True, help="No notes on stderr.")
 def compat_command(state_root: Path, output: Path | None, as_json: bool, quiet: bool, **asked: Any) -> int:
     """Whether a skill makes an agent do better on real tasks.
 
@@ -91,13 +115,16 @@ def _run(args: Sequence[str] | None) -> int:
         code = compat_command.main(args=args if args is None else list(args), prog_name=NAME, standalone_mode=False)
         return code if isinstance(code, int) else 0
     except HonestoneError as error:
-        report(error, resume=shlex.join([*NAME.split(), *(word for word in compat_command.words if word != "--fresh")]))
+        resume = shlex.join([*NAME.split(), *(word for word in compat_command.words if word != "--fresh")])
+        print(error_text(error, command=resume), file=sys.stderr)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         print("interrupted", file=sys.stderr)
         return 130
     except click.ClickException as error:
-        report_usage(error)
+        ctx = error.ctx if isinstance(error, click.UsageError) else None
+        print(usage_text(error.format_message(), None if ctx is None else ctx.command_path), file=sys.stderr)
         return 2
     except OSError as error:
-        return report_outside(error)
+        print(system_error_text(error), file=sys.stderr)
+        return 2

@@ -20,7 +20,7 @@ MOST_BYTES: Final = 14_000_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
     """One image. `media_type` is `image/png`, `image/jpeg`, `image/webp` or `image/gif`; of one that only a server has, whose
-    address is its `path`, it is not known, and there is no `data`."""
+    address is its `path`, it is empty, and `data` too."""
 
     path: str
     media_type: str = ""

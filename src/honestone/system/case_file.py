@@ -28,7 +28,7 @@ def keep_in_file(found: Iterable[tuple[Case, str]]) -> tuple[Sequence[Case], Map
 class CaseFile(Sequence[Case]):
     """Each case is read again whenever it is asked for; cases that shared a rubric share it still. `found`: each with its place.
 
-    Raises UsageError for two cases with one id, and FileError where there is no room.
+    Raises UsageError for two cases with one id, and FileError where the disk is full.
     """
 
     def __init__(self, found: Iterable[tuple[Case, str]]) -> None:

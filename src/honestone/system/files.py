@@ -137,7 +137,7 @@ def files_at(path: Path) -> list[Path]:
 
 
 def below(root: Path, leave_out: Collection[str] = NEVER_PART) -> Iterator[Path]:
-    """All that is no folder below one, in the order of names; nothing of a folder whose name is to be left out."""
+    """All files below a folder, in the order of names; nothing of a folder whose name is to be left out."""
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in leave_out)
         yield from (Path(folder, name) for name in sorted(names))

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from honestone.app.records import RunRecord
-from honestone.app.run_list import ListedRun, RunFigures, chosen_runs, figures_of_run, listed_run
+from honestone.app.run_figures import RunFigures
+from honestone.app.run_list import ListedRun, chosen_runs, figures_of_run, listed_run
 from honestone.app.suites.compare import CompareRequest, compare_in, trend_in
 from honestone.app.workspace import Workspace
 from honestone.core.errors import NoStoreError, UsageError

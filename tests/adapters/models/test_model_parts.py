@@ -281,7 +281,7 @@ def test_a_packed_reply_is_unpacked_and_a_bomb_is_not(standin: Standin) -> None:
 @pytest.mark.parametrize("value", [True, -1, 1.5, "7", None, 10**13])
 def test_a_token_count_that_is_none_is_unknown(value: Any) -> None:
     """Nonsense in a usage block is not counted and not 0."""
-    from honestone.core.loose_json import count, total
+    from honestone.system.loose_json import count, total
 
     assert count(value) is None and total(value, None) is None and total(value, 3) == 3
 

@@ -10,11 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from honestone.core.loose_json import string, table
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Prompt, Usage
+from honestone.system.loose_json import Table, string, table
 from honestone.system.process import Ended
 
 Auth: TypeAlias = Literal["key", "login"]
@@ -106,7 +106,7 @@ class Command:
     env: Mapping[str, str] = field(default_factory=dict)
     pass_names: tuple[str, ...] = ()
     links: Mapping[Path, Path] = field(default_factory=dict)
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: Table = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +121,7 @@ class CliOutcome:
     model: str | None = None
     denials: tuple[str, ...] = ()
     retry_after: float | None = None
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: Table = field(default_factory=dict)
     trace: Trace | None = None
 
 
@@ -168,7 +168,7 @@ class AgentCli(ABC):
         """A task of a case, done in `folder` with its tools, and with the skills on its shelf."""
 
 
-KNOWN: Final[Mapping[str, Mapping[str, Any]]] = tomllib.loads(Path(__file__).with_name("known.toml").read_text("utf-8"))
+KNOWN: Final[Mapping[str, Table]] = tomllib.loads(Path(__file__).with_name("known.toml").read_text("utf-8"))
 
 
 class KnownCli(AgentCli):
@@ -188,7 +188,7 @@ def text_of(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def json_lines(data: bytes) -> Iterator[Mapping[str, Any]]:
+def json_lines(data: bytes) -> Iterator[Table]:
     """The objects of a stream of JSON lines; banners and half lines between them are passed over."""
     for line in text_of(data).split("\n"):
         try:
@@ -199,7 +199,7 @@ def json_lines(data: bytes) -> Iterator[Mapping[str, Any]]:
             yield value
 
 
-def first_object(data: bytes) -> Mapping[str, Any] | None:
+def first_object(data: bytes) -> Table | None:
     """The first JSON object that begins a line, whatever comes before it."""
     text = text_of(data)
     decoder = json.JSONDecoder()
@@ -213,9 +213,7 @@ def first_object(data: bytes) -> Mapping[str, Any] | None:
     return None
 
 
-def tool_calls(
-    uses: Iterable[Mapping[str, Any]], results: Mapping[str, Any], *, name: str, given: str, id: str
-) -> tuple[ToolCall, ...]:
+def tool_calls(uses: Iterable[Table], results: Table, *, name: str, given: str, id: str) -> tuple[ToolCall, ...]:
     """Calls of tools with their results by id; `name`, `given` and `id` are the keys that a CLI has for these."""
     return tuple(
         ToolCall(name=string(use.get(name)), arguments=table(use.get(given)), result=results.get(string(use.get(id))))
@@ -301,7 +299,7 @@ def own_home(variable: str, default: str) -> Path:
     return Path(named).expanduser() if named else Path.home() / default
 
 
-def read_own(path: Path) -> Mapping[str, Any]:
+def read_own(path: Path) -> Table:
     """One of the person's JSON files; empty when it is not there or not readable."""
     try:
         return table(json.loads(path.read_text(encoding="utf-8")))

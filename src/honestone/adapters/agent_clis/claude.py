@@ -10,16 +10,16 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup
-from honestone.core.loose_json import count, string, table, tables, total
 from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed, Prompt, Usage
+from honestone.system.loose_json import Table, count, string, table, tables, total
 from honestone.system.process import Ended
 
 _ATTACHED: Final = re.compile(r"""(?:^|\s)@["']?((?:/|~|\.\./)\S*)""")
@@ -92,7 +92,7 @@ class Claude(KnownCli):
         return replace(outcome, trace=_trace(events, result, outcome.usage))
 
 
-def _read_result(result: Mapping[str, Any], setup: Setup) -> CliOutcome:
+def _read_result(result: Table, setup: Setup) -> CliOutcome:
     usage = _usage(result, setup)
     denials = tuple(map(_denial, tables(result.get("permission_denials"))))
     models = [name for name in table(result.get("modelUsage")) if isinstance(name, str)]
@@ -138,7 +138,7 @@ def _in_our_home(command: Command, room: CliFolders) -> Command:
     return replace(command, env=env, links=links, pass_names=("CLAUDE_CODE_OAUTH_TOKEN",))
 
 
-def _trace(events: Sequence[Mapping[str, Any]], result: Mapping[str, Any], usage: Usage) -> Trace:
+def _trace(events: Sequence[Table], result: Table, usage: Usage) -> Trace:
     """Its tool calls in order, each with its result."""
     blocks = [
         block
@@ -159,7 +159,7 @@ def _trace(events: Sequence[Mapping[str, Any]], result: Mapping[str, Any], usage
     )
 
 
-def _usage(result: Mapping[str, Any], setup: Setup) -> Usage:
+def _usage(result: Table, setup: Setup) -> Usage:
     usage = table(result.get("usage"))
     cost = result.get("total_cost_usd")
     # It reports the list price whoever serves the model, and for a plan that is paid by the month.
@@ -174,7 +174,7 @@ def _usage(result: Mapping[str, Any], setup: Setup) -> Usage:
     )
 
 
-def _denial(denial: Mapping[str, Any]) -> str:
+def _denial(denial: Table) -> str:
     given = table(denial.get("tool_input"))
     what = string(given.get("file_path")) or string(given.get("command")) or string(given.get("path"))
     return f"{string(denial.get('tool_name')) or 'a tool'} {what}".strip()

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup
-from honestone.core.loose_json import count, string, table
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Prompt, Usage
+from honestone.system.loose_json import Table, count, string, table
 from honestone.system.process import Ended
 
 CHILD_KEY: Final = "HONESTONE_CHILD_KEY"
@@ -117,7 +117,7 @@ class Codex(KnownCli):
         return replace(outcome, trace=trace, denials=tuple(denial for item in items for denial in _denied(item)))
 
 
-def _read_events(events: Sequence[Mapping[str, Any]], ended: Ended) -> CliOutcome:
+def _read_events(events: Sequence[Table], ended: Ended) -> CliOutcome:
     text, is_complete, usage, trouble, saw_events = "", False, Usage(), "", False
     for event in events:
         kind, item = event.get("type"), table(event.get("item"))
@@ -160,7 +160,7 @@ def _without(features: Sequence[str]) -> list[str]:
     return [word for feature in features for word in ("--disable", feature)]
 
 
-def _with(settings: Mapping[str, Any]) -> list[str]:
+def _with(settings: Table) -> list[str]:
     return [word for name, value in settings.items() for word in ("-c", f"{name}={toml(value)}")]
 
 
@@ -207,7 +207,7 @@ _CALLS: Final = {
 }
 
 
-def _tool_call(item: Mapping[str, Any]) -> ToolCall | None:
+def _tool_call(item: Table) -> ToolCall | None:
     """Under the name that its events give it; a tool of a server under its own."""
     kind = string(item.get("type"))
     if kind == "mcp_tool_call":
@@ -219,7 +219,7 @@ def _tool_call(item: Mapping[str, Any]) -> ToolCall | None:
     return ToolCall(name=kind, arguments={asked: item.get(asked)}, result=item.get(result))
 
 
-def _usage(usage: Mapping[str, Any]) -> Usage:
+def _usage(usage: Table) -> Usage:
     return Usage(
         input_tokens=count(usage.get("input_tokens")),
         output_tokens=count(usage.get("output_tokens")),
@@ -227,7 +227,7 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
     )
 
 
-def _denied(item: Mapping[str, Any]) -> list[str]:
+def _denied(item: Table) -> list[str]:
     """Refused edits: it continues, says that all is done and exits 0. Of a command that was refused at once it says nothing."""
     if item.get("type") not in ("command_execution", "file_change", "mcp_tool_call"):
         return []

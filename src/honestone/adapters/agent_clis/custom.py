@@ -19,8 +19,8 @@ from pathlib import Path
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
 from honestone.core.errors import SettingsError
-from honestone.core.loose_json import table
 from honestone.ports import Prompt
+from honestone.system.loose_json import table
 from honestone.system.process import Ended, program_from
 
 

@@ -17,11 +17,11 @@ from typing import Final
 
 from honestone.adapters.agent_clis.base import FAILURES, AgentCli, CliFolders, CliOutcome, Command, Kind, Setup
 from honestone.adapters.machine import key_in
-from honestone.core.loose_json import one_line
 from honestone.core.suite.trace import Trace
 from honestone.ports import CallFailed
 from honestone.system import process
 from honestone.system.files import write_atomically
+from honestone.system.loose_json import one_line
 from honestone.system.private import end_inhabitants, private_folder
 
 OUTPUT_LIMIT: Final = 32_000_000

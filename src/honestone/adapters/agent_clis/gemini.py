@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import CliFolders, CliOutcome, Command, KnownCli, Setup
-from honestone.core.loose_json import count, string, table, total
 from honestone.core.suite.trace import Trace
 from honestone.ports import Prompt, Usage
+from honestone.system.loose_json import Table, count, string, table, total
 from honestone.system.process import Ended
 
 _DENY_ALL: Final = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
@@ -124,7 +124,7 @@ class Gemini(KnownCli):
         return replace(outcome, trace=_trace(events, outcome.usage))
 
 
-def _read_object(result: Mapping[str, Any] | None, ended: Ended) -> CliOutcome:
+def _read_object(result: Table | None, ended: Ended) -> CliOutcome:
     if result is None or not ("response" in result or "error" in result):
         result = _error_on(ended.stderr)
     if result is None:
@@ -188,7 +188,7 @@ def _is_here(path: str) -> bool:
 # -------------------------------------------------------------------------------------------------------------- reading
 
 
-def _error_on(stderr: bytes) -> Mapping[str, Any] | None:
+def _error_on(stderr: bytes) -> Table | None:
     """The error object: on stderr, after a stack trace whose lines may begin with a brace too."""
     text = base.text_of(stderr)
     for found in re.finditer(r"^\{", text, re.MULTILINE):
@@ -198,7 +198,7 @@ def _error_on(stderr: bytes) -> Mapping[str, Any] | None:
     return None
 
 
-def _as_one_object(events: Sequence[Mapping[str, Any]], ended: Ended) -> dict[str, Any] | None:
+def _as_one_object(events: Sequence[Table], ended: Ended) -> dict[str, Any] | None:
     """A stream of events as the one object that it prints otherwise; None when the stream has no end."""
     end = next((event for event in reversed(events) if event.get("type") == "result"), None)
     if end is None:
@@ -231,7 +231,7 @@ def _as_one_object(events: Sequence[Mapping[str, Any]], ended: Ended) -> dict[st
     return whole
 
 
-def _trace(events: Sequence[Mapping[str, Any]], usage: Usage) -> Trace:
+def _trace(events: Sequence[Table], usage: Usage) -> Trace:
     """Its tool calls in order, each with its result."""
     results = {
         string(event.get("tool_id")): event.get("output") or event.get("error")
@@ -239,7 +239,7 @@ def _trace(events: Sequence[Mapping[str, Any]], usage: Usage) -> Trace:
         if event.get("type") == "tool_result"
     }
     uses = [event for event in events if event.get("type") == "tool_use"]
-    end: Mapping[str, Any] = next((event for event in reversed(events) if event.get("type") == "result"), {})
+    end: Table = next((event for event in reversed(events) if event.get("type") == "result"), {})
     return Trace(
         tool_calls=base.tool_calls(uses, results, name="tool_name", given="parameters", id="tool_id"),
         input_tokens=usage.input_tokens,
@@ -248,7 +248,7 @@ def _trace(events: Sequence[Mapping[str, Any]], usage: Usage) -> Trace:
     )
 
 
-def _failure(error: Mapping[str, Any], ended: Ended) -> CliOutcome:
+def _failure(error: Table, ended: Ended) -> CliOutcome:
     code = count(error.get("code"))
     said = string(error.get("message"))
     inner = table(table(base.first_object(said.encode())).get("error"))
@@ -273,14 +273,14 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _usage(tokens: Sequence[Mapping[str, Any]]) -> Usage:
+def _usage(tokens: Sequence[Table]) -> Usage:
     def of(*names: str) -> int | None:
         return total(*(one.get(name) for one in tokens for name in names))
 
     return Usage(input_tokens=of("prompt"), output_tokens=of("candidates", "thoughts"), cached_tokens=of("cached"))
 
 
-def _denials(tools: Mapping[str, Any], stderr: str) -> tuple[str, ...]:
+def _denials(tools: Table, stderr: str) -> tuple[str, ...]:
     """Refused edits: it continues and exits 0; the counts or stderr tell."""
     lines = tuple(line.strip() for line in stderr.splitlines() if _DENIED.search(line))
     rejected = count(table(tools.get("totalDecisions")).get("reject")) or 0

@@ -13,10 +13,10 @@ from honestone.adapters.checks.subject import Subject
 from honestone.adapters.checks.trace import known_of
 from honestone.core.checks import Told, visible
 from honestone.core.json_value import each_once
-from honestone.core.loose_json import tables
 from honestone.core.numbers import exact
 from honestone.core.rubric import Check
 from honestone.ports import Output
+from honestone.system.loose_json import Table, tables
 from honestone.system.process import Ended, how_ended, last_words
 
 
@@ -107,6 +107,6 @@ def score_of(said: Any) -> Fraction:
     return Fraction(passed.count(True), len(passed))
 
 
-def _note(said: Mapping[str, Any], score: Fraction) -> str:
+def _note(said: Table, score: Fraction) -> str:
     failed = [str(one.get("text", "")) for one in tables(said.get("assertions")) if one.get("passed") is False]
     return f"score {float(score):g}" + (f": {'; '.join(failed[:3])}" if failed else "")

@@ -19,8 +19,8 @@ from honestone.adapters.transport import Answer, Endpoint, Transport
 from honestone.core.errors import UsageError
 from honestone.core.exported import LangfuseTraces
 from honestone.core.json_value import Json
-from honestone.core.loose_json import tables
 from honestone.ports import CallFailed
+from honestone.system.loose_json import tables
 
 HOST_VARIABLES: Final = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST")
 KEY_VARIABLES: Final = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")

@@ -9,17 +9,17 @@ A row may also be a graded PaperBench tree (nodes with `id`, `score` and `sub_ta
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from honestone.core.artifact import digest_of
 from honestone.core.ballot import Question, Reading
 from honestone.core.errors import FileError
-from honestone.core.loose_json import tables
 from honestone.core.reading.answers import load_strict, read_program
 from honestone.core.rubric import RepeatedIds
 from honestone.ports import CallFailed, NothingToClose, Reply, Request
+from honestone.system.loose_json import Table, tables
 
 _HINT = "record:FILE takes JSON, or one JSON object a line, in the shape that script judges print"
 _TREE_HINT = "of a PaperBench tree record: takes a graded one: every leaf with its own id and a score"
@@ -44,7 +44,7 @@ class RecordJudge(NothingToClose):
             raise FileError(
                 f"the recorded answers {str(path)!r} are not UTF-8 (byte {error.start})", hint=_HINT
             ) from None
-        self.identity: Mapping[str, Any] = {"kind": "record", "digest": digest_of(data)}
+        self.identity: Table = {"kind": "record", "digest": digest_of(data)}
         self._rows = _index(_rows(text, path), path)
 
     def render(self, question: Question, problems: Sequence[str] = ()) -> Request:
@@ -97,11 +97,11 @@ def _row(row: object, text: str, path: Path) -> tuple[str, str]:
     return _name(row), _as_answers(row, path) if _is_tree(row) else text
 
 
-def _is_tree(row: object) -> TypeGuard[Mapping[str, Any]]:
+def _is_tree(row: object) -> TypeGuard[Table]:
     return isinstance(row, dict) and "criteria" not in row and isinstance(row.get("sub_tasks"), list)
 
 
-def _as_answers(tree: Mapping[str, Any], path: Path) -> str:
+def _as_answers(tree: Table, path: Path) -> str:
     """The leaves of a graded tree in the shape that script judges print.
 
     `score` answers a yes/no question too, when it is 0 or 1. A leaf without a valid score has no answer, which is not a 0.
@@ -126,13 +126,13 @@ def _as_answers(tree: Mapping[str, Any], path: Path) -> str:
     return json.dumps({"criteria": answers}, default=repr)
 
 
-def _why_not(leaf: Mapping[str, Any]) -> str | None:
+def _why_not(leaf: Table) -> str | None:
     """Why a leaf is not fully met, where the grader said so."""
     explanation = leaf.get("explanation")
     return explanation if isinstance(explanation, str) and leaf.get("score") != 1 else None
 
 
-def _nodes(tree: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], bool]]:
+def _nodes(tree: Table) -> Iterator[tuple[Table, bool]]:
     """Every node, and whether it is a leaf. In reading order, without recursion: how deep a file is nested is up to whoever wrote it."""
     waiting = [tree]
     while waiting:

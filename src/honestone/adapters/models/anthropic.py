@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from honestone.adapters.models import api_model
 from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.schemas import for_anthropic
-from honestone.core.loose_json import string, table, tables
 from honestone.ports import Completion, Image, Prompt
+from honestone.system.loose_json import Table, string, table, tables
 
 VERSION = "2023-06-01"
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
@@ -52,7 +51,7 @@ class AnthropicMessages(ApiModel):
     def assembled(self, events: list[dict[str, Any]]) -> dict[str, Any]:
         return _from_events(events, self.model)
 
-    def read(self, value: Mapping[str, Any]) -> Completion:
+    def read(self, value: Table) -> Completion:
         if not isinstance(value.get("content"), list):
             raise api_model.no_reply("no content", self.model)
         stop = string(value.get("stop_reason"))

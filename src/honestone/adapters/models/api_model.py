@@ -10,17 +10,17 @@ import json
 import re
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, ClassVar, Final, Protocol
 
 from honestone.adapters.models.options import Options, merged
 from honestone.adapters.transport import EVENTS, Endpoint, HttpRefused, hold, host_of, let_go
 from honestone.core.errors import SettingsError
-from honestone.core.loose_json import count, down, string, table, total
 from honestone.core.needs import MachineNeeds
 from honestone.core.suite.trace import ToolCall
 from honestone.ports import CallFailed, Completion, Image, Prompt, Usage
+from honestone.system.loose_json import Table, count, down, string, table, total
 
 SCHEMA: Final = "a JSON schema for the reply"
 SEED: Final = "a seed"
@@ -52,7 +52,7 @@ _WANTS_STREAM: Final = re.compile(
 class Sender(Protocol):
     """Another way for a request to its server than a call of its own."""
 
-    async def send(self, body: Mapping[str, Any], draw: int) -> dict[str, Any]:
+    async def send(self, body: Table, draw: int) -> dict[str, Any]:
         """The JSON object that a call would have been answered with. Requests of another draw are never one and the same.
 
         Raises CallFailed, and HttpRefused for a request that the server would not do as asked."""
@@ -143,7 +143,7 @@ class ApiModel(ABC):
         wanted and have not been declined."""
 
     @abstractmethod
-    def read(self, value: Mapping[str, Any]) -> Completion:
+    def read(self, value: Table) -> Completion:
         """The answer. Raises CallFailed (retryable) when it holds no reply at all."""
 
     def assembled(self, events: list[dict[str, Any]]) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class ApiModel(ABC):
 
     # -------------------------------------------------------------------------------------- for subclasses
 
-    def completion(self, value: Mapping[str, Any], prompt: Prompt, use: frozenset[str]) -> Completion:
+    def completion(self, value: Table, prompt: Prompt, use: frozenset[str]) -> Completion:
         """The answer, with a note when a schema was wanted and the server does not take one."""
         read = self.read(value)
         detail = dict(read.detail)
@@ -162,7 +162,7 @@ class ApiModel(ABC):
         text = read.text.encode(errors="replace").decode()
         return replace(read, text=text, model=read.model or self.model, detail=detail)
 
-    def usage(self, value: Mapping[str, Any]) -> Usage:
+    def usage(self, value: Table) -> Usage:
         name, input, output, cached = self.tokens_at
         used = table(value.get(name))
         return usage(total(*map(used.get, input)), total(*map(used.get, output)), count(down(used, *cached)))
@@ -201,7 +201,7 @@ def ended_early(model: str) -> CallFailed:
     return CallFailed(f"{model}: its stream ended before the answer was whole", retryable=True)
 
 
-def calls_of(written: Iterable[Mapping[str, Any]], arguments: str = "arguments") -> tuple[ToolCall, ...]:
+def calls_of(written: Iterable[Table], arguments: str = "arguments") -> tuple[ToolCall, ...]:
     """Calls of tools. Arguments that are not an object, or the JSON of one, are none."""
     return tuple(
         ToolCall(name=string(one.get("name")), arguments=dict(table(from_json(one.get(arguments))))) for one in written

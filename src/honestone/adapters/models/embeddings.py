@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Unpack
 
 from honestone.adapters.models.api_model import no_reply, usage
 from honestone.adapters.models.catalog import EndpointSettings, find_provider, make_endpoint
 from honestone.adapters.transport import Endpoint, hold, let_go
 from honestone.core.errors import SettingsError
 from honestone.core.json_value import Json, JsonObject
-from honestone.core.loose_json import count, table, tables
 from honestone.core.needs import MachineNeeds
 from honestone.ports import CallFailed, Usage
+from honestone.system.loose_json import Table, count, table, tables
 
 # Far above the length of any vector that a model makes.
 MOST_NUMBERS = 100_000
@@ -33,7 +32,7 @@ class HttpEmbedder:
     dimensions: int | None = None
 
     @property
-    def identity(self) -> Mapping[str, Any]:
+    def identity(self) -> Table:
         more = {} if self.dimensions is None else {"dimensions": self.dimensions}
         return {"provider": self.endpoint.provider, "base_url": self.endpoint.base_url, "model": self.model, **more}
 

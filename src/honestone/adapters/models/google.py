@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -11,8 +10,8 @@ from honestone.adapters.models import api_model
 from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.probability import answers, google_tokens
 from honestone.adapters.models.schemas import for_google
-from honestone.core.loose_json import string, table, tables
 from honestone.ports import Completion, Image, Prompt
+from honestone.system.loose_json import Table, string, table, tables
 
 ALTERNATIVES = 5
 
@@ -55,7 +54,7 @@ class GoogleGenerate(ApiModel):
             "generationConfig": config,
         }
 
-    def read(self, value: Mapping[str, Any]) -> Completion:
+    def read(self, value: Table) -> Completion:
         candidates = tables(value.get("candidates"))
         blocked = string(table(value.get("promptFeedback")).get("blockReason"))
         if not candidates and not blocked:

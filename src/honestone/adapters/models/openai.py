@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from honestone.adapters.models import api_model
@@ -11,8 +11,8 @@ from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.probability import answers, openai_tokens
 from honestone.adapters.models.schemas import for_openai
 from honestone.adapters.transport import clean
-from honestone.core.loose_json import string, table, tables
 from honestone.ports import CallFailed, Completion, Image, Prompt
+from honestone.system.loose_json import Table, string, table, tables
 
 SCHEMA_NAME = "reply"
 # How many tokens are weighed at each place when probabilities are kept.
@@ -58,7 +58,7 @@ class OpenAIResponses(ApiModel):
             raise api_model.ended_early(self.model)
         return dict(table(whole[-1]))
 
-    def read(self, value: Mapping[str, Any]) -> Completion:
+    def read(self, value: Table) -> Completion:
         status = value.get("status", "completed")
         if status == "failed":
             error = table(value.get("error"))
@@ -137,7 +137,7 @@ class OpenAIChat(ApiModel):
             raise api_model.ended_early(self.model)
         return {**whole, "choices": [{"message": message, "finish_reason": stop, "logprobs": {"content": tokens}}]}
 
-    def read(self, value: Mapping[str, Any]) -> Completion:
+    def read(self, value: Table) -> Completion:
         choices = tables(value.get("choices"))
         if not choices or not isinstance(choices[0].get("message"), dict):
             raise api_model.no_reply("no choices", self.model)
@@ -159,7 +159,7 @@ class OpenAIChat(ApiModel):
         )
 
 
-def _with_calls(said: str, calls: Sequence[Mapping[str, Any]]) -> str:
+def _with_calls(said: str, calls: Sequence[Table]) -> str:
     """What was said; with calls of tools the message as JSON, or its calls alone where nothing was said."""
     if not calls:
         return said

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from honestone.core.loose_json import string, table, tables
+from honestone.system.loose_json import string, table, tables
 
 _TRUE = frozenset({"true", "yes"})
 _FALSE = frozenset({"false", "no"})

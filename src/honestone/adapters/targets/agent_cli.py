@@ -23,11 +23,11 @@ from honestone.adapters.targets.model import with_artifact
 from honestone.adapters.targets.trace_parsing import since
 from honestone.adapters.targets.working_directory import made_folder, skills_installed
 from honestone.core.errors import SettingsError, UsageError
-from honestone.core.loose_json import one_line
 from honestone.core.skill.skill_file import SKILL_FILE, Skill, split
 from honestone.core.suite.case import Case
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import CallFailed, Output, Task
+from honestone.system.loose_json import one_line
 from honestone.system.process import describe_command
 
 _SKILL_TOOLS: Final = ("Skill", "skill", "activate_skill")

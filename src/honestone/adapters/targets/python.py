@@ -24,11 +24,11 @@ from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, Misread, pars
 from honestone.adapters.targets.working_directory import room_for
 from honestone.core.checks import visible
 from honestone.core.errors import UsageError
-from honestone.core.loose_json import table
 from honestone.core.suite.case import Case
 from honestone.ports import Output, Task
 from honestone.system import process
 from honestone.system.files import make_copy, remove
+from honestone.system.loose_json import Table, table
 from honestone.system.warm import Gone, WarmProgram
 
 # -P: the folder of our own script, with its everyday names, is no place to find modules in.
@@ -94,7 +94,7 @@ class PythonTarget:
             why = str(error)
         return Output(text="", error=why, duration_ms=since(began))
 
-    async def _alone(self, task: Task, timeout: float) -> Mapping[str, Any]:
+    async def _alone(self, task: Task, timeout: float) -> Table:
         with room_for(task, cwd=self._cwd, pass_env=self._pass_env) as room:
             program = await self._ready(room.cwd, room.env, timeout)
             try:
@@ -103,7 +103,7 @@ class PythonTarget:
             finally:
                 await asyncio.to_thread(program.end)
 
-    async def _warm(self, task: Task, timeout: float) -> Mapping[str, Any]:
+    async def _warm(self, task: Task, timeout: float) -> Table:
         began = time.monotonic()
         if self._idle:
             program = self._idle.pop()
@@ -151,7 +151,7 @@ class _NotReady(Exception):
 
 async def _call(
     program: WarmProgram, task: Task, artifact: Path | None, cwd: Path, env: Mapping[str, str], timeout: float
-) -> Mapping[str, Any]:
+) -> Table:
     asked = {
         "input": given_of(task),
         "artifact": None if artifact is None else str(artifact),
@@ -175,7 +175,7 @@ def _copy(task: Task, room: Path) -> Iterator[Path | None]:
         remove(place)
 
 
-def _read(answer: bytes) -> Mapping[str, Any]:
+def _read(answer: bytes) -> Table:
     with contextlib.suppress(Misread):
         return table(parsed(answer.decode("utf-8", "replace")))
     return {}

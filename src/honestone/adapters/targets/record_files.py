@@ -27,8 +27,8 @@ import msgspec
 from honestone.core.artifact import as_text, digest_of
 from honestone.core.errors import FileError, UsageError
 from honestone.core.json_value import after_space, line_of, members_of, parsed_json, visible
-from honestone.core.loose_json import down, table
 from honestone.core.rubric import slug
+from honestone.system.loose_json import Table, down, table
 
 MAX_BYTES: Final = 500_000_000
 SHAPE: Final = 'a row is {"id": "CASE", "output": "TEXT"}, with "attempt": N from the second attempt on'
@@ -65,7 +65,7 @@ class RecordFile:
     digest: str
     rows: Sequence[Any]
     places: Callable[[], Sequence[str]]
-    about: Mapping[str, Any]
+    about: Table
 
     @cached_property
     def _places(self) -> Sequence[str]:
@@ -252,7 +252,7 @@ def _line_numbers(text: str, steps: Sequence[str]) -> list[str]:
 # ---------------------------------------------------------------------------------------------------------- the rows
 
 
-def _outputs_of(row: Mapping[str, Any]) -> Iterator[RecordedOutput]:
+def _outputs_of(row: Table) -> Iterator[RecordedOutput]:
     if "testCase" in row or "testIdx" in row:
         yield _of_promptfoo(row)
     elif isinstance(row.get("output"), dict) and {"completion", "choices"} & row["output"].keys():
@@ -263,7 +263,7 @@ def _outputs_of(row: Mapping[str, Any]) -> Iterator[RecordedOutput]:
         yield _plain(row)
 
 
-def _plain(row: Mapping[str, Any]) -> RecordedOutput:
+def _plain(row: Table) -> RecordedOutput:
     rest = {key: value for key, value in row.items() if key not in ("id", "attempt", "output")}
     return RecordedOutput(
         names=(_id(row.get("id")),),
@@ -274,7 +274,7 @@ def _plain(row: Mapping[str, Any]) -> RecordedOutput:
     )
 
 
-def _of_report(row: Mapping[str, Any]) -> Iterator[RecordedOutput]:
+def _of_report(row: Table) -> Iterator[RecordedOutput]:
     """A case of `honestone.report/1`, or a line of `--format jsonl`: every attempt that it holds."""
     name, attempts = _id(row.get("test_id", row.get("id"))), row.get("attempts")
     reported = {"trace": None, "token_usage": row.get("token_usage"), "cost_usd": row.get("cost_usd")}
@@ -301,7 +301,7 @@ def _of_report(row: Mapping[str, Any]) -> Iterator[RecordedOutput]:
         )
 
 
-def _of_inspect(row: Mapping[str, Any]) -> RecordedOutput:
+def _of_inspect(row: Table) -> RecordedOutput:
     said, failed = row["output"], row.get("error")
     text = said.get("completion")
     if text is None and isinstance(said.get("choices"), list) and said["choices"]:
@@ -326,7 +326,7 @@ def _content(content: object) -> object:
     return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
 
 
-def _of_promptfoo(row: Mapping[str, Any]) -> RecordedOutput:
+def _of_promptfoo(row: Table) -> RecordedOutput:
     response = row.get("response")
     output = down(response, "output")
     if output is not None and not isinstance(output, str):
@@ -348,7 +348,7 @@ def _of_promptfoo(row: Mapping[str, Any]) -> RecordedOutput:
     )
 
 
-def _promptfoo_names(row: Mapping[str, Any]) -> Iterator[str]:
+def _promptfoo_names(row: Table) -> Iterator[str]:
     """What the reader of promptfoo's configs calls the case: [PROMPT/]TEST[/VALUE...], the values being those of
     variables that list several. Which these are is not in a result, so each choice of them is a name."""
     described = _text(down(row, "testCase", "description"))

@@ -16,8 +16,8 @@ from honestone.adapters.agent_clis.driver import carry_out, failure, require_sen
 from honestone.adapters.agent_clis.setup import CliAdapter, CliSettings
 from honestone.adapters.machine import require
 from honestone.core.errors import SettingsError
-from honestone.core.loose_json import one_line
 from honestone.ports import Brief, CallFailed, EagerWorker, WorkDone
+from honestone.system.loose_json import one_line
 
 LAST_WORDS: Final = 2_000
 _PLAIN_START: Final = "Task:\n"

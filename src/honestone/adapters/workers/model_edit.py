@@ -19,10 +19,10 @@ from typing import Any, Final
 from honestone.core.artifact import as_text
 from honestone.core.errors import FileError
 from honestone.core.json_value import each_once, fence_of
-from honestone.core.loose_json import table
 from honestone.ports import Brief, CallFailed, Completion, EagerWorker, Model, Prompt, Usage, WorkDone
 from honestone.prompts.filling import load_schema, load_template
 from honestone.system.files import load_artifact, write_atomically
+from honestone.system.loose_json import Table, table
 
 # A file below this may be replaced whole: writing it again costs little and loses little.
 SHORT_BYTES: Final = 8_000
@@ -34,7 +34,7 @@ MAX_REPLY_CHARS: Final = 2_000_000
 _MAX_OBJECTS: Final = 200
 _BOM: Final = b"\xef\xbb\xbf"
 
-SCHEMA: Final[Mapping[str, Any]] = load_schema("edit")
+SCHEMA: Final[Table] = load_schema("edit")
 
 Ask = Callable[[Prompt], Awaitable[Completion]]
 

@@ -28,7 +28,7 @@ def started_of(store: Store, run: str) -> SuiteStarted:
     return started
 
 
-class CasesLeft(Mapping[str, CaseRecord]):
+class UnfinishedCases(Mapping[str, CaseRecord]):
     """The cases of a run without a result, by id, in the suite's order. In memory are a hash of each id and a number for what the
     case is alike in with others; the ids are read from the store when they are gone through."""
 
@@ -100,7 +100,7 @@ class WatchedRecord(SuiteRecord):
         super().__init__(replace(started, cases=()), run=run)
         self._id, self._reading = run, reading
         self.count, self.bad = len(started.cases), 0
-        self.left = CasesLeft(started.cases, lambda kept: replace(self.case_record(kept), is_brief=True))
+        self.left = UnfinishedCases(started.cases, lambda kept: replace(self.case_record(kept), is_brief=True))
         self._under_way = dict[str, CaseRecord]()
         self._limited: dict[str, CaseRecord] | None = {}
         self._passed_by: list[str] = []

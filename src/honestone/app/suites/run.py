@@ -20,7 +20,7 @@ from honestone.app.judging_options import BATCH_AT_ONCE, make_panel
 from honestone.app.known_noise import noise_of_cases
 from honestone.app.loop import run_interruptibly
 from honestone.app.results import DocumentResult
-from honestone.app.run_list import figures_of_suite
+from honestone.app.run_figures import figures_of_suite
 from honestone.app.suites.cases import case_work
 from honestone.app.suites.columns import last_starts
 from honestone.app.suites.compare import compare_summaries

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from honestone.core.errors import UsageError
 from honestone.core.images import Image, written_images
@@ -91,7 +91,7 @@ class TargetSpec:
     timeout: float | None = None
     output: Literal["text", "json"] = "text"
     repeatable: bool = False
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +167,7 @@ class Suite:
     """A named set of cases. `artifact` is a path in the suite's folder; `concurrency` how many cases run at a time.
 
     `more_artifacts` and `more_targets` are those after the first: each target with each artifact is a column of a table.
-    Raises UsageError when it breaks a rule (no case, a doubled id, attempts below 1). Cases that are no tuple are kept elsewhere
+    Raises UsageError when it breaks a rule (no case, a doubled id, attempts below 1). Cases that are not a tuple are kept elsewhere
     than in memory, and were looked at when they were put there.
     """
 

@@ -34,7 +34,7 @@ class Extension:
         return self.hook in (None, hook)
 
     def arguments(self, hook: str, context: Json) -> list[Json]:
-        """Those named after a hook are told its name last."""
+        """Those named after a hook get its name last."""
         return [hook, context] if self.hook is None else [context, {"hookName": hook}]
 
 

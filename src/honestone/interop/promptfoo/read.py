@@ -194,7 +194,7 @@ class _Config:
 
     def changed_by_code(self, tests: list[tuple[_Layer, ...]], base: tuple[_Layer, ...]) -> list[tuple[_Layer, ...]]:
         """The tests with what `beforeAll` of extensions, then `transformVars`, make of them, where that code is run. Raises
-        UsageError where they fail: nobody knows which tests were meant."""
+        UsageError where they fail: which tests were meant is not known then."""
         run_code = self.document.run_code
         if run_code is None or not tests:
             return tests

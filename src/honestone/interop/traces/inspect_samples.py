@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from honestone.core.json_value import Json, JsonObject
-from honestone.core.loose_json import table
 from honestone.interop.traces import task
+from honestone.system.loose_json import table
 
 
 def is_sample(plain: JsonObject) -> bool:

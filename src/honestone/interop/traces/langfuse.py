@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from honestone.core.json_value import Json, JsonObject
-from honestone.core.loose_json import table, tables
 from honestone.core.suite.trace import ToolCall
 from honestone.interop.traces import task
+from honestone.system.loose_json import table, tables
 
 _TOOL: Final = "TOOL"
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from honestone.core.json_value import Json, JsonObject
-from honestone.core.loose_json import table, tables
 from honestone.core.suite.case import Message
 from honestone.core.suite.trace import ToolCall
 from honestone.interop.traces import task
+from honestone.system.loose_json import table, tables
 
 _DEEPEST: Final = 40
 _INDEXED: Final = re.compile(r"(?:gen_ai|llm)\.(prompt|completion)\.(\d{1,4})\.(role|content)")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from honestone.core.json_value import Json, JsonObject
-from honestone.core.loose_json import tables
 from honestone.core.suite.case import Message
 from honestone.core.suite.trace import ToolCall
+from honestone.system.loose_json import tables
 
 _ROLES: Final[Mapping[str, str]] = {"human": "user", "ai": "assistant", "model": "assistant"}
 _ASKED: Final = ("messages", "input", "question", "query", "prompt")

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.errors import FileError
-from honestone.core.loose_json import down
 from honestone.core.numbers import ONE
 from honestone.core.rubric import DEFAULT_THRESHOLD, Criterion, Rubric
 from honestone.formats.document import Document
@@ -26,6 +25,7 @@ from honestone.formats.toml_nodes import toml_marked
 from honestone.interop.criteria import scaled, unique_ids, yes_no
 from honestone.interop.reader import Formats, Reader
 from honestone.interop.verifiers.dataset import read_rows, signs_of_rows
+from honestone.system.loose_json import down
 
 FORMATS: Final = Formats(__package__)
 TABLES: Final = FORMATS.tables

@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 
 from honestone.adapters.transport import Answer, Endpoint, clean, decode, failure_of, hold, host_of, read_answer
-from honestone.core.loose_json import count, string, table, tables
 from honestone.ports import CallFailed
+from honestone.system.loose_json import count, string, table, tables
 
 MAX_RESULT_BYTES: Final = 256_000_000
 _LISTED: Final = 100

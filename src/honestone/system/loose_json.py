@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
+
+Table: TypeAlias = Mapping[str, Any]
 
 
-def table(value: object) -> Mapping[str, Any]:
+def table(value: object) -> Table:
     return value if isinstance(value, dict) else {}
 
 
-def tables(value: object) -> list[Mapping[str, Any]]:
+def tables(value: object) -> list[Table]:
     """The objects of a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 

@@ -1,0 +1,57 @@
+"""What a run came to, read from its events: of a run that is not over, and of kinds whose last event does not say it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from honestone.app.history import judged_documents, state_of
+from honestone.app.run_figures import RunFigures, figures_of_suite
+from honestone.app.suites.columns import table_spend
+from honestone.core import events
+from honestone.core.ballot import CHECK
+from honestone.core.numbers import to_points
+from honestone.core.suite.record import read_record
+from honestone.ports import Store
+
+
+def read_figures(store: Store, run: str) -> RunFigures:
+    log = store.events(run)
+    if not log:
+        return RunFigures()
+    first, spend = log[0], events.total_spend(log)
+    seconds = max((event.seconds or 0.0 for event in log), default=0.0)
+    title, score = None, None
+    match first:
+        case events.SuiteStarted():
+            return figures_of_suite(read_record(log, run=run), seconds=seconds)
+        case events.LoopStarted():
+            state = state_of(log)
+            best = state.card(state.best).score
+            title, score = first.rubric.title, None if best is None else to_points(best)
+        case events.EvaluationStarted():
+            title = first.rubric.title
+            if sum(isinstance(event, events.ArtifactJudged) for event in log) == 1:
+                score = next(judged_documents(store, run)).score
+        case events.TableStarted():
+            title, spend = first.suite.title or first.suite.path, table_spend(store, first)
+        case events.StagesStarted():
+            title = first.suite.title or first.suite.path
+    return RunFigures(
+        title=title or None,
+        score=score,
+        usd=spend.usd,
+        target_calls=spend.target_calls,
+        judge_calls=spend.judge_calls,
+        duration_ms=round(seconds * 1000) if seconds else None,
+        judges=_judges(first, log),
+    )
+
+
+def _judges(first: events.Event, log: Sequence[events.Event]) -> tuple[str, ...]:
+    """Who was to judge; over the splits of a suite, who judged there."""
+    if isinstance(first, events.SuiteImprovementStarted):
+        found = [str(one.get("id")) for event in log if isinstance(event, events.BallotCast) for one in event.judges]
+    else:
+        held = first.holdouts if isinstance(first, events.LoopStarted) else ()
+        found = [*(first.panel if isinstance(first, events.Started) else ()), *held]
+    return tuple(dict.fromkeys(judge for judge in found if judge != CHECK))
