@@ -6,16 +6,15 @@ import importlib
 import os
 import shlex
 import sys
-import tomllib
 from collections.abc import Sequence
 from difflib import get_close_matches
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import click
 
 from honestone import __version__
+from honestone.cli.commands import GROUPS
 from honestone.core.errors import HonestoneError, Interrupted, StoreAway
 
 EPILOG = """\b
@@ -54,12 +53,12 @@ def _refuse_twice(ctx: click.Context, args: Sequence[str]) -> None:
 
 
 class LazyGroup(StrictGroup):
-    """A group whose commands are imported when they are called. Where they are and their help is in a table of `commands.toml`,
+    """A group whose commands are imported when they are called. Where they are and their help is in a table of `commands.py`,
     under the titles of the help."""
 
     def __init__(self, *args: Any, table: str, **extra: Any) -> None:
         super().__init__(*args, **extra)
-        self._titles = _groups()[table]
+        self._titles = GROUPS[table]
         self._table = {name: row for rows in self._titles.values() for name, row in rows.items()}
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -97,11 +96,6 @@ class LazyGroup(StrictGroup):
         for title, rows in self._titles.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(left), text) for name, (_, text) in rows.items()])
-
-
-@cache
-def _groups() -> dict[str, dict[str, dict[str, tuple[str, str]]]]:
-    return tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
 
 
 @click.group(
