@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from honestone.app.history import judged_documents, state_of
-from honestone.app.run_figures import RunFigures, figures_of_suite
+from honestone.app.run_figures import RunFigures
 from honestone.app.suites.columns import table_spend
+from honestone.app.suites.run import figures_of_suite
 from honestone.core import events
 from honestone.core.ballot import CHECK
 from honestone.core.numbers import to_points

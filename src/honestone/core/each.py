@@ -1,8 +1,7 @@
-"""What is made of each of many, or some of them, without all of it in memory."""
+"""What is made of each of many, without all of it in memory."""
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar, overload
 
@@ -28,16 +27,3 @@ class Each(Sequence[New], Generic[Old, New]):
     def __getitem__(self, index: slice) -> Sequence[New]: ...
     def __getitem__(self, index: int | slice) -> New | Sequence[New]:
         return Each(self._of[index], self._make) if isinstance(index, slice) else self._make(self._of[index])
-
-
-def each_of(of: Sequence[Old], make: Callable[[Old], New]) -> Sequence[New]:
-    """Made once of what is in memory, and each time of what is not."""
-    return tuple(map(make, of)) if isinstance(of, tuple) else Each(of, make)
-
-
-def those_of(of: Sequence[Old], is_wanted: Callable[[Old], bool]) -> Sequence[Old]:
-    """Some of them, in their order: by their numbers where they are not in memory."""
-    if isinstance(of, tuple):
-        return tuple(filter(is_wanted, of))
-    numbers = array("Q", (number for number, one in enumerate(of) if is_wanted(one)))
-    return of if len(numbers) == len(of) else Each(numbers, of.__getitem__)

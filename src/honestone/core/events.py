@@ -15,10 +15,9 @@ from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias, TypedDict, T
 
 from honestone.core.ballot import CHECK, Ballot, ballot_from_plain, ballot_to_plain, checked_ballot
 from honestone.core.contract import Contract
-from honestone.core.json_value import Json, JsonObject
+from honestone.core.json_value import Codec, Form, Json, JsonObject
 from honestone.core.labels import PersonLabel
 from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.plain import Codec, Form
 from honestone.core.rubric import Key, Rubric, from_plain, to_plain
 from honestone.core.scorecard import Rule
 from honestone.core.spend import Spend, spend_from_plain

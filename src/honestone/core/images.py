@@ -68,6 +68,7 @@ def images_to_send(version: Version) -> tuple[Image, ...]:
     return tuple(chosen)
 
 
+IMAGE_MARK: Final = "[[image: "
 _WRITTEN: Final = re.compile(r"\[\[image: ((?:data:[\w/+.-]*;base64,)*)([^\]\s]+)\]\]")
 
 
@@ -83,7 +84,7 @@ def written_images(text: str) -> tuple[str, tuple[Image, ...]]:
         found.append(image)
         return f"[image {len(found)}, {image.digest[7:23]}]"
 
-    return (_WRITTEN.sub(shown, text) if "[[image: " in text else text), tuple(found)
+    return _WRITTEN.sub(shown, text), tuple(found)
 
 
 def _image_of(address: str, *, is_data: bool) -> Image | None:

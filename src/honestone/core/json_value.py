@@ -1,16 +1,20 @@
-"""Values from outside: plain JSON, which is arbitrary in files and replies and is hashed; texts, made safe to show in notes."""
+"""Values from outside: plain JSON, which is arbitrary in files and replies and is hashed; texts, made safe to show in notes;
+dataclasses as the JSON objects that are kept of them, and back."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
 from math import isfinite
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
 T = TypeVar("T")
+_SAME: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def built(make: Callable[..., T], plain: JsonObject) -> T:
@@ -128,3 +132,65 @@ def quoted(text: str, limit: int = 60) -> str:
 def listed(words: Sequence[str], most: int = 5) -> str:
     more = f" and {len(words) - most} more" if len(words) > most else ""
     return visible(", ".join(quoted(word, 40) for word in words[:most]) + more)
+
+
+class Form(NamedTuple):
+    """How a field is written as JSON and read back."""
+
+    write: Callable[..., Json] = lambda value: value
+    read: Callable[..., object] = lambda value: value
+
+
+class _Field(NamedTuple):
+    name: str
+    key: str
+    default: object
+    form: Form
+
+
+class Codec(Generic[T]):
+    """`forms` are those of fields by their type, as it is written there; other fields are plain JSON values. A field that has its
+    default is not written, unless it is one of `always`. `keys`: what fields are called that have another name in JSON;
+    `never` are not kept; `last` come after all others."""
+
+    def __init__(
+        self,
+        of: Callable[..., T],
+        forms: Mapping[str, Form],
+        *,
+        always: Collection[str] = (),
+        keys: Mapping[str, str] = _SAME,
+        never: Collection[str] = (),
+        last: Collection[str] = (),
+    ) -> None:
+        self._make = of
+        self._fields = [
+            _Field(
+                one.name,
+                keys.get(one.name, one.name),
+                MISSING
+                if one.name in always
+                else one.default
+                if one.default_factory is MISSING
+                else one.default_factory(),
+                forms.get(str(one.type).removesuffix(" | None"), Form()),
+            )
+            for one in sorted(fields(of), key=lambda one: one.name in last)  # type: ignore[arg-type]
+            if one.name not in never
+        ]
+
+    def write(self, record: T) -> dict[str, Json]:
+        plain: dict[str, Json] = {}
+        for name, key, default, form in self._fields:
+            value = getattr(record, name)
+            if value != default:
+                plain[key] = form.write(value)
+        return plain
+
+    def read(self, plain: JsonObject, **more: object) -> T:
+        """`more` are the fields that are not kept. Names that are not known are left out. Raises TypeError, ValueError or
+        KeyError for a record that is not whole."""
+        values = {
+            name: form.read(value) for name, key, _, form in self._fields if (value := plain.get(key)) is not None
+        }
+        return self._make(**values, **more)

@@ -16,9 +16,8 @@ from itertools import count, pairwise
 from typing import Final, Literal, TypeAlias, TypeVar, cast
 
 from honestone.core.errors import RubricError
-from honestone.core.json_value import Json, JsonObject, built
+from honestone.core.json_value import Codec, Form, Json, JsonObject, built
 from honestone.core.numbers import ONE, ZERO, exact
-from honestone.core.plain import Codec, Form
 from honestone.core.tables import table_text
 
 T = TypeVar("T")

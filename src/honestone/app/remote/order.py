@@ -22,11 +22,11 @@ from honestone.app.known_noise import noise_of_cases
 from honestone.app.loop import each_interruptibly
 from honestone.app.remote.record import WatchedRecord, started_of
 from honestone.app.remote.request import OrderedHead, OrderedSuite, ordered, refuse
-from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, suite_cost
+from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, suite_cost, those_of
 from honestone.app.suites.run import SuiteResult, begin, claimed_identity, finish_run, unfinished
 from honestone.app.workspace import Workspace
 from honestone.core.contract import digest_json
-from honestone.core.each import Each, those_of
+from honestone.core.each import Each
 from honestone.core.errors import Interrupted, RunCancelled, StoreAway, StoreError, UsageError
 from honestone.core.events import CasePassedBy
 from honestone.core.needs import NO_NEEDS, MachineNeeds

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from honestone.app.trusting import contacts, read_with_permission
 from honestone.app.workspace import Workspace
 from honestone.core.checks import is_of_text_alone
 from honestone.core.contract import Contract, digest_json, digest_of_list, make_contract
-from honestone.core.each import Each, each_of, those_of
+from honestone.core.each import Each, New, Old
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import RecordedCase, StartedArtifact, StartedSuite, SuiteStarted, judged_by
 from honestone.core.json_value import JsonObject
@@ -370,7 +371,7 @@ class SuitePlan:
         """The first event of a run."""
         request, suite = self.request, self.source.suite
         artifact = None if self.outputs is None else self.outputs.artifact
-        recorded = Each(cases, lambda case: self._recorded(subject, case))
+        recorded = partial(self._recorded, subject)
         if subject.version is not None:
             artifact = StartedArtifact(path=subject.path, digest=subject.version.digest)
         return SuiteStarted(
@@ -380,7 +381,7 @@ class SuitePlan:
             side=subject.note,
             **judged_by(self.contract, self.judging.rule, (seat.id for seat in self.seats), meter.limits),
             rubrics={self._rubric_keys[key]: rubric for key, rubric in self._rubrics_of(cases).items()},
-            cases=recorded if request.is_ordered else tuple(recorded),
+            cases=Each(cases, recorded) if request.is_ordered else tuple(map(recorded, cases)),
             outputs=None if self.outputs is None else self.outputs.source,
             min_pass_rate=request.min_pass_rate if request.min_pass_rate is not None else Fraction(1),
             min_given=request.min_pass_rate is not None,
@@ -722,6 +723,19 @@ def _mentions(path: Path, name: bytes) -> bool:
         return False
 
 
+def _each_of(of: Sequence[Old], make: Callable[[Old], New]) -> Sequence[New]:
+    """Made once of what is in memory, and each time of what is not."""
+    return tuple(map(make, of)) if isinstance(of, tuple) else Each(of, make)
+
+
+def those_of(of: Sequence[Old], is_wanted: Callable[[Old], bool]) -> Sequence[Old]:
+    """Some of them, in their order: by their numbers where they are not in memory."""
+    if isinstance(of, tuple):
+        return tuple(filter(is_wanted, of))
+    numbers = array("Q", (number for number, one in enumerate(of) if is_wanted(one)))
+    return of if len(numbers) == len(of) else Each(numbers, of.__getitem__)
+
+
 def _with_options(source: SuiteSource, request: SuiteRequest) -> Sequence[Case]:
     judging = request.judging
     attempts = request.attempts or judging.repeat
@@ -746,11 +760,11 @@ def _with_options(source: SuiteSource, request: SuiteRequest) -> Sequence[Case]:
             case = replace(case, attempt_rule=rule, stops_at_pass=stops)
         return case
 
-    return each_of(source.suite.cases, asked)
+    return _each_of(source.suite.cases, asked)
 
 
 def _in_column(cases: Sequence[Case], label: str | None) -> Sequence[Case]:
-    return cases if label is None else each_of(cases, lambda case: case.in_column(label))
+    return cases if label is None else _each_of(cases, lambda case: case.in_column(label))
 
 
 def _own_files(path: Path, source: SuiteSource) -> frozenset[Path]:

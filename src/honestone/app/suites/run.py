@@ -20,7 +20,7 @@ from honestone.app.judging_options import BATCH_AT_ONCE, make_panel
 from honestone.app.known_noise import noise_of_cases
 from honestone.app.loop import run_interruptibly
 from honestone.app.results import DocumentResult
-from honestone.app.run_figures import figures_of_suite
+from honestone.app.run_figures import RunFigures
 from honestone.app.suites.cases import case_work
 from honestone.app.suites.columns import last_starts
 from honestone.app.suites.compare import compare_summaries
@@ -28,10 +28,11 @@ from honestone.app.suites.kinds import COLUMN
 from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, skill_cost, suite_cost
 from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
 from honestone.app.workspace import Workspace
+from honestone.core.ballot import CHECK
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, RunFinished, SidesCompared, total_spend
 from honestone.core.json_value import JsonObject
-from honestone.core.numbers import exact
+from honestone.core.numbers import exact, to_points
 from honestone.core.scorecard import Outcome, Verdict
 from honestone.core.skill.evaluation import SkillVerdict, TaskResult, broken_suite, judge_skill, rate
 from honestone.core.skill.structure import check_structure
@@ -778,3 +779,19 @@ def _both(verdicts: Sequence[Verdict]) -> Verdict:
         if same:
             return Verdict(outcome, tuple(reason for one in same for reason in one.reasons))
     return Verdict(Outcome.PASS, tuple(reason for one in verdicts if one.passed for reason in one.reasons))
+
+
+def figures_of_suite(record: SuiteRecord, *, seconds: float) -> RunFigures:
+    """What a suite's run came to that has ended, or got so far."""
+    started, rates, spend = record.started, record.tally.rates, record.spend
+    return RunFigures(
+        side=started.side or None,
+        title=started.suite.title or started.suite.path or None,
+        score=None if rates.mean_score is None else to_points(rates.mean_score),
+        pass_rate=None if rates.pass_rate is None else float(rates.pass_rate),
+        usd=spend.usd,
+        target_calls=spend.target_calls,
+        judge_calls=spend.judge_calls,
+        duration_ms=round(seconds * 1000) if seconds else None,
+        judges=tuple(dict.fromkeys(judge for judge in started.panel if judge != CHECK)),
+    )

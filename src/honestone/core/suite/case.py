@@ -11,9 +11,8 @@ from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from honestone.core.errors import UsageError
-from honestone.core.images import Image, written_images
-from honestone.core.json_value import Json, JsonObject, as_json, built
-from honestone.core.plain import Codec, Form
+from honestone.core.images import IMAGE_MARK, Image, written_images
+from honestone.core.json_value import Codec, Form, Json, JsonObject, as_json, built
 from honestone.core.rubric import Rubric, to_plain
 
 SUITE_VERSION = 1
@@ -144,11 +143,16 @@ class Case:
     @property
     def input(self) -> str:
         """As people and judges read it: an image is a number and a digest."""
-        return written_images(as_prompt(self.messages))[0]
+        return self._with_images[0]
 
     @property
     def images(self) -> tuple[Image, ...]:
-        return written_images(as_prompt(self.messages))[1]
+        return self._with_images[1]
+
+    @property
+    def _with_images(self) -> tuple[str, tuple[Image, ...]]:
+        text = as_prompt(self.messages)
+        return written_images(text) if IMAGE_MARK in text else (text, ())
 
     def in_column(self, label: str | None) -> Case:
         """As the target of this label runs it: one that is for others is skipped. A target without a label runs all."""
