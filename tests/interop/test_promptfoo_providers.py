@@ -107,10 +107,8 @@ def test_a_config_becomes_parameters_of_the_target(
 @pytest.mark.parametrize(
     ("id", "config", "said"),
     [
-        ("openai:responses:gpt-5", {"stop": ["x"]}, "unknown key `stop`"),
         ("openai:gpt-5", {"modalities": ["audio"]}, "`modalities` asks for sound or images"),
         ("openai:gpt-5", {"functionToolCallbacks": {"a": "x"}}, "runs code of this config"),
-        ("openai:gpt-5", {"made_up": 1}, "unknown key `made_up`"),
         ("openai:gpt-5", {"tools": "file://tools.js"}, "`tools` of a provider is in a file that is not read"),
         ("openai:gpt-5", {"tools": "file://gone.json"}, "`gone.json` not found"),
         (
@@ -129,6 +127,12 @@ def test_what_changes_the_answer_and_is_not_carried_is_lost(
     source = read(tmp_path, "echo", {"id": id, "config": config})
     assert any(said in message for message in lost(source))
     assert source.suite.more_targets[0].parameters == {}
+
+
+@pytest.mark.parametrize(("id", "key"), [("openai:responses:gpt-5", "stop"), ("openai:gpt-5", "made_up")])
+def test_what_promptfoo_does_not_send_is_a_note(tmp_path: Path, id: str, key: str) -> None:
+    source = read(tmp_path, "echo", {"id": id, "config": {key: ["x"]}})
+    assert lost(source) == [] and any(f"ignores the key `{key}`" in note for note in source.notes)
 
 
 def test_a_transform_of_a_provider_is_lost(tmp_path: Path) -> None:
