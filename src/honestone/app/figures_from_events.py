@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from honestone.app.history import judged_documents, state_of
 from honestone.app.run_figures import RunFigures
 from honestone.app.suites.columns import table_spend
-from honestone.app.suites.run import figures_of_suite
 from honestone.core import events
 from honestone.core.ballot import CHECK
 from honestone.core.numbers import to_points
@@ -24,6 +23,8 @@ def read_figures(store: Store, run: str) -> RunFigures:
     title, score = None, None
     match first:
         case events.SuiteStarted():
+            from honestone.app.suites.run import figures_of_suite  # with all that runs a suite
+
             return figures_of_suite(read_record(log, run=run), seconds=seconds)
         case events.LoopStarted():
             state = state_of(log)
