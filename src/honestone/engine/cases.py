@@ -185,11 +185,16 @@ class CaseWork:
     ) -> None:
         """Judges an output, and puts on record what was said of it; with it the output itself, where it was `free`."""
         case = record.case
-        evaluator, about = self.evaluator(record), {"reference": case.reference, "case": case.id}
-        asked = evaluator.question(
-            self._judged(output), input=case.input or None, output=output, attempt=number, **about
+        evaluator = self.evaluator(record)
+        question = evaluator.question(
+            self._judged(output),
+            input=case.input or None,
+            images=case.images,
+            reference=case.reference,
+            output=output,
+            case=case.id,
+            attempt=number,
         )
-        question = replace(asked, images=case.images)
         judged = await evaluator.judge(question, output)
         if changed := self.changed(record):
             raise CouldNotJudge(f"what judges changed while the suite ran: {', '.join(changed[:5])}", hint=_CHANGED)
