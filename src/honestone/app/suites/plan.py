@@ -197,11 +197,11 @@ class SuitePlan:
 
     @cached_property
     def _by_identity(self) -> Mapping[int, Rubric]:
-        return {id(case.rubric): case.rubric for case in self.cases}
+        return _by_identity(self.cases)
 
     def _rubrics_of(self, cases: Sequence[Case]) -> Mapping[int, Rubric]:
         """Those of some of its cases, by their identity, which many cases share."""
-        return self._by_identity if len(cases) == len(self.cases) else {id(case.rubric): case.rubric for case in cases}
+        return self._by_identity if len(cases) == len(self.cases) else _by_identity(cases)
 
     @cached_property
     def _judged_by(self) -> Mapping[int, tuple[JsonObject, list[JsonObject]]]:
@@ -550,13 +550,13 @@ class _Planning:
             closed=workspace.closed,
             embedder=judging_options.make_embedder(judging, workspace),
         )
-        for rubric in {id(case.rubric): case.rubric for case in self.cases}.values():
+        for rubric in _by_identity(self.cases).values():
             checker.preflight(checks_of(rubric))
         return checker
 
     def seats(self, context: AdapterContext) -> tuple[Seat, ...]:
         judging = self.request.judging
-        rubrics = {id(case.rubric): case.rubric for case in self.chosen if not case.skip}
+        rubrics = _by_identity(case for case in self.chosen if not case.skip)
         asking = next((rubric for rubric in rubrics.values() if rubric.asks_judges), None)
         if asking is None:
             return ()
@@ -734,6 +734,11 @@ def those_of(of: Sequence[Old], is_wanted: Callable[[Old], bool]) -> Sequence[Ol
         return tuple(filter(is_wanted, of))
     numbers = array("Q", (number for number, one in enumerate(of) if is_wanted(one)))
     return of if len(numbers) == len(of) else Each(numbers, of.__getitem__)
+
+
+def _by_identity(cases: Iterable[Case]) -> Mapping[int, Rubric]:
+    """The rubrics of cases, each once, by their identity: many cases share one."""
+    return {id(case.rubric): case.rubric for case in cases}
 
 
 def _with_options(source: SuiteSource, request: SuiteRequest) -> Sequence[Case]:
