@@ -66,8 +66,9 @@ class Codex(KnownCli):
     def _edits(
         self, setup: Setup, room: CliFolders, brief: str, folder: Path, key: str, *, skills: bool = False
     ) -> Command:
+        given = self.given["edits"]["shell_environment_policy"]
         # The mark lets us find again what the model runs.
-        policy = {**self.given["edits"]["shell_environment_policy"], "set": {"HONESTONE_CALL": str(room.root)}}
+        policy = {**given, "exclude": [CHILD_KEY, *given["exclude"]], "set": {"HONESTONE_CALL": str(room.root)}}
         settings = {**self.given["edits"], "shell_environment_policy": policy}
         argv = self._start(setup, skills=skills, hidden=_skills_in(folder) if skills else [])
         argv += ["-s", "workspace-write", *_without(self.given["never"]), *_with(settings), "-C", str(folder)]
