@@ -6,15 +6,15 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from honestone.core.errors import FileError, UsageError
-from honestone.core.images import written_images
+from honestone.core.images import IMAGE_MARK, written_images
 from honestone.core.json_value import Json
 from honestone.core.rubric import free_id, slug
 from honestone.core.script import Script
@@ -59,6 +59,7 @@ from honestone.interop.reader import Reader, ignoring_others
 from honestone.interop.sibling_files import LEFT_OUT, SiblingFiles
 
 MAX_CASES: Final = 10_000
+T = TypeVar("T")
 _IMAGES: Final = words(".png .jpg .jpeg .gif .webp")
 _MEDIA: Final = words(".bmp .svg .tiff .pdf .mp3 .wav .ogg .mp4 .mov .webm")
 # Characters that all prompts together may come to once their variables are filled in.
@@ -205,7 +206,7 @@ class _Config:
                 tests = [_with_variables(layers, made) for layers, made in zip(tests, found, strict=True)]
                 other = self.other(parse_marked(json.dumps(more, ensure_ascii=False), str(extension.script.file)))
                 tests += [(*base, layer) for n in range(len(more)) for layer in self.test_entry(other, (n,))]
-        scripts = [_last(layers, "changes_variables") for layers in tests]
+        scripts = [_last(layers, lambda layer: layer.changes_variables) for layers in tests]
         for script in dict.fromkeys(one for one in scripts if one is not None):
             mine = [n for n, one in enumerate(scripts) if one == script]
             changed = variables_transformed(script, [_as_data(tests[n]) for n in mine], run_code)
@@ -273,11 +274,11 @@ class _Config:
     def columns(self, prompt: _Prompt, layers: Sequence[_Layer]) -> tuple[str, ...] | None:
         """The providers that a test with a prompt is for, by their columns: none named where it is for all of them, None where
         it is for none."""
-        own = next((layer.provider for layer in reversed(layers) if layer.provider is not None), None)
+        own = _last(layers, lambda layer: layer.provider)
         if own is not None:
             self.pinned.setdefault(own.column, own)
             return (own.column,)
-        chosen = next((layer.providers for layer in reversed(layers) if layer.providers is not None), None)
+        chosen = _last(layers, lambda layer: layer.providers)
         found = [
             one.column
             for one in self.providers
@@ -705,7 +706,7 @@ class _Config:
     # --------------------------------------------------------------------------------------------------- the cases
 
     def applies(self, prompt: _Prompt, layers: Sequence[_Layer]) -> bool:
-        chosen = next((layer.prompts for layer in reversed(layers) if layer.prompts is not None), None)
+        chosen = _last(layers, lambda layer: layer.prompts)
         return chosen is None or prompt.is_among(chosen)
 
     def cases(
@@ -722,10 +723,8 @@ class _Config:
         columns = self.columns(prompt, layers)
         if columns is None:
             return
-        variables: dict[str, Any] = {}
-        for layer in layers:
-            variables |= layer.variables
-        expands = next((layer.expands for layer in reversed(layers) if layer.expands is not None), True)
+        variables: dict[str, Any] = _together(layers, lambda layer: layer.variables)
+        expands = _last(layers, lambda layer: layer.expands) is not False
         lists = [name for name, value in variables.items() if expands and _is_several(value)]
         if len(cases) + math.prod(len(variables[name]) for name in lists) > MAX_CASES:
             raise self.too_many(test.at)
@@ -784,7 +783,7 @@ class _Config:
     def with_images(self, text: str, prompt: _Prompt) -> str:
         """A message in which a line that is the data URL of an image is that image."""
         text = _DATA_URL.sub(r"[[image: \1]]", text) if "data:image/" in text else text
-        if "[[image: " in written_images(text)[0]:
+        if IMAGE_MARK in text and IMAGE_MARK in written_images(text)[0]:
             prompt.reading.loss("an image of a message is neither in the file nor at an address", prompt.path)
         return text
 
@@ -817,10 +816,8 @@ class _Config:
         def filled(text: str, reading: FileReading, path: Steps) -> str:
             return self.filled_in(text, known, reading, path)
 
-        threshold = next((layer.threshold for layer in reversed(layers) if layer.threshold is not None), None)
-        metadata: dict[str, object] = {}
-        for layer in layers:
-            metadata |= layer.metadata
+        threshold = _last(layers, lambda layer: layer.threshold)
+        metadata = _together(layers, lambda layer: layer.metadata)
         scope = Scope(
             gates=threshold is None,
             fill=filled,
@@ -842,8 +839,8 @@ class _Config:
             Message(message.role, self.with_images(filled(message.content, prompt.reading, prompt.path), prompt))
             for message in templates
         ]
-        prefix = next((layer.prefix for layer in reversed(layers) if layer.prefix is not None), None)
-        suffix = next((layer.suffix for layer in reversed(layers) if layer.suffix is not None), None)
+        prefix = _last(layers, lambda layer: layer.prefix)
+        suffix = _last(layers, lambda layer: layer.suffix)
         if messages and (prefix or suffix):
             first = filled(prefix or "", test.at.reading, test.at.path)
             last = filled(suffix or "", test.at.reading, test.at.path)
@@ -885,21 +882,22 @@ class _Unread(str):
 _UNREAD: Final = _Unread()
 
 
-def _last(layers: Sequence[_Layer], name: str) -> Any:
+def _last(layers: Sequence[_Layer], said: Callable[[_Layer], T | None]) -> T | None:
     """What the last layer says that says something."""
-    return next((value for layer in reversed(layers) if (value := getattr(layer, name)) is not None), None)
+    return next((value for layer in reversed(layers) if (value := said(layer)) is not None), None)
+
+
+def _together(layers: Sequence[_Layer], said: Callable[[_Layer], Mapping[str, object]]) -> dict[str, object]:
+    """What all layers say; of one name the last."""
+    return {name: value for layer in layers for name, value in said(layer).items()}
 
 
 def _as_data(layers: Sequence[_Layer]) -> dict[str, Any]:
     """A test as code hears of it."""
-    variables: dict[str, object] = {}
-    metadata: dict[str, object] = {}
-    for layer in layers:
-        variables |= layer.variables
-        metadata |= layer.metadata
     written = layers[-1].at.value
     own = {key: written[key] for key in ("description", "assert", "options", "threshold") if key in written}
-    return {**own, "vars": variables, "metadata": metadata}
+    variables = _together(layers, lambda layer: layer.variables)
+    return {**own, "vars": variables, "metadata": _together(layers, lambda layer: layer.metadata)}
 
 
 def _with_variables(layers: tuple[_Layer, ...], variables: Mapping[str, object]) -> tuple[_Layer, ...]:
