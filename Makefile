@@ -69,7 +69,7 @@ test-containers: $(READY) ## the Containerfile and the Compose file of the docs,
 # The tools that read our exports are large, so they have a folder of their own.
 .exports/ready: pyproject.toml
 	@test -x .exports/bin/python || $(PYTHON) -m venv .exports
-	@.exports/bin/python -m pip install --disable-pip-version-check --quiet --editable . pytest hypothesis $$($(PYTHON) -c \
+	@.exports/bin/python -m pip install --disable-pip-version-check --quiet --editable . pytest pytest-timeout hypothesis $$($(PYTHON) -c \
 	"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['exports'])")
 	@touch $@
 
@@ -81,7 +81,7 @@ test-containers: $(READY) ## the Containerfile and the Compose file of the docs,
 # MLflow wants an older pyarrow than the others are tested with.
 .mlflow/ready: pyproject.toml
 	@test -x .mlflow/bin/python || $(PYTHON) -m venv .mlflow
-	@.mlflow/bin/python -m pip install --disable-pip-version-check --quiet --editable . pytest hypothesis $$($(PYTHON) -c \
+	@.mlflow/bin/python -m pip install --disable-pip-version-check --quiet --editable . pytest pytest-timeout hypothesis $$($(PYTHON) -c \
 	"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['mlflow'])")
 	@touch $@
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -13,3 +14,7 @@ settings.register_profile("fixed", **_UNTIMED, derandomize=True)
 # What `make test-deep` runs: other examples for each seed, and a line that reproduces what fails.
 settings.register_profile("deep", **_UNTIMED, max_examples=400, print_blob=True)
 settings.load_profile(os.environ.get("HONESTONE_TEST_PROFILE", "fixed"))
+
+# What a shell starts in the background ignores Ctrl-C, and so would every command that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -9,9 +9,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from math import isfinite
 from types import MappingProxyType
-from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+# msgspec, which reads records into classes, has no types that name themselves.
+if TYPE_CHECKING:
+    Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+else:
+    Json = Any
 JsonObject: TypeAlias = Mapping[str, Json]
 T = TypeVar("T")
 _SAME: Final[Mapping[str, str]] = MappingProxyType({})
