@@ -30,8 +30,9 @@ demo: $(RUNS) ## a whole run, offline, on real files
 	@$(BIN)/honestone demo
 
 # PYTEST has more options for pytest, as in `make test PYTEST=--last-failed`.
+# What needs a server or a browser from a Debian package has targets of its own.
 test: $(READY) ## the tests
-	$(BIN)/python -m pytest -n auto $(PYTEST)
+	$(BIN)/python -m pytest -n auto --ignore=tests/cluster --ignore=tests/pages $(PYTEST)
 
 # Bubblewrap is unpacked here rather than installed, so that the other targets run as they would without it.
 attack: $(READY) ## every attack of our own corpus; the last line says how many held

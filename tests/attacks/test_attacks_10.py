@@ -64,6 +64,19 @@ def kept(name: str, text: str, *words: str, says: str = "--allow-outside", marke
     )
 
 
+def skipped(name: str, value: str) -> Attack:
+    """A case of promptfoo whose variable leads out is skipped by whoever accepts the loss, and nothing of the file is shown."""
+    return Attack(
+        name=name,
+        hole=10,
+        build=lay_out(promptfoo(value)),
+        command=("suite", "convert", "s/s.yaml", "--accept-loss"),
+        exit=0,
+        says=("skip: its variable `text` cannot be read", f"`{value.removeprefix('file://')}` leads out"),
+        after=tell_nothing,
+    )
+
+
 def read(name: str, text: str, *more: str, marker: str = "") -> Attack:
     command = ("eval", "s/s.yaml", "--json", *more)
     return Attack(name=name, hole=10, build=lay_out(text, marker), command=command, exit=0)
@@ -117,24 +130,10 @@ ATTACKS = (
         "--accept-loss",
     ),
     kept("AgentV name with a dot", agentv("{type: file, value: .env}")),
-    kept(
-        "promptfoo above",
-        promptfoo("file://../secret.txt"),
-        "suite",
-        "convert",
-        "s/s.yaml",
-        "--accept-loss",
-        says="secret.txt",
-    ),
-    kept(
-        "promptfoo link out",
-        promptfoo("file://lnk.txt"),
-        "suite",
-        "convert",
-        "s/s.yaml",
-        "--accept-loss",
-        says="lnk.txt",
-    ),
+    kept("promptfoo above", promptfoo("file://../secret.txt"), "suite", "convert", "s/s.yaml", says="secret.txt"),
+    kept("promptfoo link out", promptfoo("file://lnk.txt"), "suite", "convert", "s/s.yaml", says="lnk.txt"),
+    skipped("promptfoo above, its loss accepted", "file://../secret.txt"),
+    skipped("promptfoo link out, its loss accepted", "file://lnk.txt"),
     kept("conversion shows nothing", native(FILE("../secret.txt")), "suite", "convert", "s/s.yaml"),
     kept("a check of the suite shows nothing", native(FILE("../secret.txt")), "suite", "check", "s/s.yaml"),
     kept("a lock reads nothing", native(FILE("lnk.txt")), "suite", "lock", "s/s.yaml"),

@@ -57,6 +57,7 @@ def test_a_question_has_no_place_for_what_a_judge_must_not_know() -> None:
         "artifact",
         "criteria",
         "input",
+        "images",  # those of the input
         "reference",
         "output",
         "workspace",
