@@ -67,6 +67,17 @@ def test_its_arguments_key_and_folder(tmp_path: Path, key: str) -> None:
     assert fake.call["here"] == [] and key not in json.dumps(dict(model.identity))
 
 
+def test_a_script_is_named_from_the_settings_folder(tmp_path: Path) -> None:
+    """`python3 judge.py` works although the command starts in an empty folder; a subcommand stays one."""
+    fake = make_fake(tmp_path / "bin", "mine", stdout="x")
+    for name in ("judge.py", "run"):
+        (tmp_path / name).write_text("")
+    command = [str(fake.path), "judge.py", "./judge.py", "run", "none.py"]
+    asyncio.run(AgentCliModel("mine", command=command, here=tmp_path).complete(Prompt(text="Task: x")))
+    script = str(tmp_path / "judge.py")
+    assert fake.call["argv"] == [script, script, "run", "none.py"] and fake.call["here"] == []
+
+
 def test_as_a_worker_it_runs_in_the_copy(tmp_path: Path) -> None:
     """Its working folder is the copy; `{place}` is the artifact."""
     place = tmp_path / "copy" / "a.md"

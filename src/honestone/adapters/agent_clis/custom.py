@@ -7,12 +7,14 @@
 
 `{model}`, `{base_url}` and `{place}` (the artifact's copy; a judge's empty folder) are filled in. The last line of a
 `jsonl` output that has the path is the answer. Here the exit code counts: other than 0 is a failed call, and so is 0 with
-nothing to read. What the command may touch is up to its own flags.
+nothing to read. A word with a dot or slash that names a file from the settings' folder is that file, wherever the command
+starts. What the command may touch is up to its own flags.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,6 +40,8 @@ class Custom(AgentCli):
         self.sign_in = f"{command[0]}'s own way to log in"
         self.words = tuple(command)
         self.here = here
+        # It starts in another folder, where a script that is named from this one would not be found.
+        self._rest = [str(here / word) if _names_a_file(here, word) else word for word in command[1:]]
         self.output = output
         self._form, self._path = _output(name, output)
 
@@ -54,7 +58,7 @@ class Custom(AgentCli):
     def _command(self, setup: Setup, stdin: str, cwd: Path, place: Path, key: str) -> Command:
         values = {"{model}": setup.model or "", "{base_url}": setup.base_url or "", "{place}": str(place)}
         argv = [setup.program]
-        for word in self.words[1:]:
+        for word in self._rest:
             for name, value in values.items():
                 word = word.replace(name, value)
             argv.append(word)
@@ -88,6 +92,11 @@ class Custom(AgentCli):
             return [json.loads(base.text_of(stdout))]
         except (ValueError, RecursionError):
             return []
+
+
+def _names_a_file(here: Path, word: str) -> bool:
+    """A plain word may be a subcommand, whatever files there are."""
+    return ("." in word or "/" in word) and os.path.isfile(here / word)
 
 
 def _output(name: str, output: str) -> tuple[str, tuple[str, ...]]:
