@@ -99,7 +99,7 @@ def test_a_runner_that_is_told_to_stop_finishes_what_it_has(project: Desk, site:
     assert until(lambda: len(site.in_hand()) == 6)
     (run,) = site.runs()
     (row, cases) = project.run("runners").out.splitlines()
-    assert "  working  6 of 6 cases in hand  last heartbeat " in row
+    assert "  working  6 of 6 cases in hand  heartbeat " in row
     assert cases == f"  run {run['id']}: c0, c1, c2, c3, c4, c5"
     one.send_signal(signal.SIGTERM)
     assert until(lambda: "stopping" in project.run("runners").out)

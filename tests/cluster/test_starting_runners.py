@@ -1,6 +1,7 @@
 """The page's ways to start runners: files that parse, a query that KEDA may ask, a script of Slurm that runs.
 
-Not tried here: Docker, Kubernetes, KEDA, SkyPilot and Slurm themselves. Their files are held against what they say of them.
+Not tried here: Kubernetes, KEDA and SkyPilot themselves, whose files are held against what they say of them. Docker is tried by
+`make test-containers`; a real Slurm of one node ran the array once, by hand.
 """
 
 from __future__ import annotations

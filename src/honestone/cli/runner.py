@@ -91,8 +91,8 @@ def _row(one: SeenRunner, silence: float) -> list[str]:
         card.person,
         _state(one, silence),
         f"{len(card.in_hand)} of {count(card.concurrency, 'case')} in hand",
-        f"last heartbeat {one.age:.0f} s ago",
-        f"version {card.version}",
+        f"heartbeat {one.age:.0f} s ago",
+        f"v{card.version}",
         f"pid {card.pid}",
     ]
     return [line(cell) for cell in cells]
