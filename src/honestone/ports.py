@@ -182,6 +182,11 @@ class Reply:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
+CaseOnRecord: TypeAlias = "tuple[RecordedCase, list[Event]]"
+"""A case of a suite's run, with what may be on record of its attempts only once, in order: outputs, judgements that no limit
+refused, that it was passed by."""
+
+
 class KeptReply(NamedTuple):
     """A reply on record: when it was kept (ISO time), and the JSON that it was kept as."""
 
@@ -556,8 +561,8 @@ class Store(Protocol):
         through, as long as the store is open."""
         ...
 
-    def case_of(self, run: str, case: str) -> RecordedCase | None:
-        """One case of a suite's run, without reading the others."""
+    def cases_of(self, run: str, ids: Sequence[str]) -> Mapping[str, CaseOnRecord]:
+        """Those of a suite's run that it has, by id, without reading the others. It costs the same however long the run is."""
         ...
 
     def iter_events(self, run: str, after: int = 0) -> Iterator[Event]:
@@ -583,11 +588,6 @@ class Store(Protocol):
 
     def live(self, run: str) -> KeptLive | None:
         """What was last kept of a run, by whichever process; None where nothing was."""
-        ...
-
-    def attempts_of(self, run: str, case: str, attempts: int) -> list[Event]:
-        """What is on record of the first `attempts` attempts of a case and may be there only once, in order: outputs, judgements
-        that no limit refused, that the case was passed by. It costs the same however long the run is."""
         ...
 
     def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:
@@ -670,9 +670,9 @@ class Journal(Protocol):
 
     async def result_of(self, run: str) -> str | None: ...
 
-    async def case_of(self, run: str, case: str) -> RecordedCase | None: ...
-
-    async def attempts_of(self, run: str, case: str, attempts: int) -> list[Event]: ...
+    async def case_of(self, run: str, id: str) -> CaseOnRecord | None:
+        """One of `Store.cases_of`. What several tasks ask for at the same time is looked up at once."""
+        ...
 
     async def blob(self, digest: str) -> bytes | None: ...
 

@@ -588,8 +588,8 @@ def _check_cases(store: ports.Store) -> None:
     _require(started == first, "the first event of a suite's run must come back with its cases, in order")
     assert isinstance(started, events.SuiteStarted)
     _require(len(started.cases) == 1203 and started.cases[-1].id == names[-1], "the cases must be counted")
-    _require(store.case_of(run, "case 700") == cases[700], "one case must be readable alone")
-    _require(store.case_of(run, "no such case") is None, "a case that is not there is None")
+    found = store.cases_of(run, ["case 700", "no such case", "case 3"])
+    _require(found == {one.id: (one, []) for one in (cases[700], cases[3])}, "cases must be readable by their ids")
     _require(store.result_of(run) is None, "an unfinished run has no result")
     _check_attempts(store, run)
     store.finish_run(run, "pass", events.RunFinished(result="pass"))
@@ -605,15 +605,16 @@ def _suite_of(names: Sequence[str]) -> events.SuiteStarted:
 
 
 def _check_attempts(store: ports.Store, run: str) -> None:
-    one, other = (events.OutputProduced(case=names, attempt=2, output="o") for names in ("case 1", "case 2"))
-    judged, refused = (events.AttemptJudged(case="case 1", attempt=2, refused=why) for why in (None, "a limit"))
-    store.append_many(run, [refused, other, one, judged])
+    one, other = (events.OutputProduced(case=names, attempt=1, output="o") for names in ("case 1", "case 2"))
+    more = events.OutputProduced(case="case 1", attempt=2, output="o")
+    judged, refused = (events.AttemptJudged(case="case 1", attempt=1, refused=why) for why in (None, "a limit"))
+    passed = events.CasePassedBy(case="case 3", reason="r")
+    store.append_many(run, [refused, other, one, more, judged, passed])
+    kept = {id: made for id, (_, made) in store.cases_of(run, ["case 3", "case 1"]).items()}
     _require(
-        store.attempts_of(run, "case 1", 2) == [one, judged], "what is on record of a case's attempts comes in order"
+        kept == {"case 1": [one, judged], "case 3": [passed]},
+        "what is on record of the attempts that a case has comes with it, in order, and that it was passed by",
     )
-    _require(store.attempts_of(run, "case 1", 1) == [], "no other attempts than those that were asked for")
-    store.append(run, passed := events.CasePassedBy(case="case 3", reason="r"))
-    _require(store.attempts_of(run, "case 3", 1) == [passed], "that a case was passed by is among it")
 
 
 def _first(**facts: Json) -> events.Event:
@@ -750,7 +751,8 @@ async def _check_journal_claims(store: ports.Store, journal: ports.Journal) -> N
 async def _check_journal_events(store: ports.Store, journal: ports.Journal) -> None:
     first = _suite_of([f"case {n}" for n in range(2)])
     run = store.start_run(kind="suite", subject="s", identity="in a loop", contract="c", first=first)
-    _require(await journal.case_of(run, "case 1") == first.cases[1], "one case must be readable alone")
+    asked = await asyncio.gather(*(journal.case_of(run, f"case {n}") for n in (1, 2, 0)))
+    _require(asked == [(first.cases[1], []), None, (first.cases[0], [])], "cases must be readable by their ids")
     made = [events.OutputProduced(case=f"case {n}", attempt=1, output=str(n)) for n in range(2)]
     again = [replace(event, output="later") for event in made]
     found = await asyncio.gather(
@@ -766,7 +768,7 @@ async def _check_journal_events(store: ports.Store, journal: ports.Journal) -> N
     _require(
         await journal.append(run, again[0], {"of a loop": b"1"}) == made[0], "`append` must give what was on record"
     )
-    _require(await journal.attempts_of(run, "case 1", 1) == [made[1]], "what is on record of a case's attempts comes")
+    _require(await journal.case_of(run, "case 1") == (first.cases[1], [made[1]]), "with what is on record of it")
     _require(store.events(run)[1:3] == made, "events are in the order in which they were appended")
     await journal.finish_run(run, "pass", events.RunFinished(result="pass"))
     _require(await journal.result_of(run) == "pass", "a finished run has a result")

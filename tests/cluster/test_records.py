@@ -89,7 +89,7 @@ def test_a_store_of_the_format_before_is_migrated(server: Server, url: str, tmp_
     database = url.rpartition("/")[2]
     server.sql((files("honestone.adapters.stores.migrations") / "postgres-1.sql").read_text(), database)
     server.sql("insert into honestone.format values (1)", database)
-    case = RecordedCase({"id": "one", "rubric": "r", "contract": "c"})
+    case = RecordedCase({"id": "one", "attempts": 1, "rubric": "r", "contract": "c"})
     started = SuiteStarted(suite=StartedSuite(path="s"), contract={}, contract_id="c", rubrics={}, cases=(case,))
     data = encode(plain_event(started)).hex()
     server.sql(f"insert into honestone.events values ('OLD', 1, decode('{data}', 'hex'))", database)
@@ -104,7 +104,9 @@ def test_a_store_of_the_format_before_is_migrated(server: Server, url: str, tmp_
     new = store.start_run(
         kind="suite", subject="s", identity="i", contract="c", first=replace(started, contract_id="d")
     )
-    assert store.case_of(new, "one") == case and store.events(new) == [replace(started, contract_id="d")]
+    assert store.cases_of(new, ["one"]) == {"one": (case, [])} and store.events(new) == [
+        replace(started, contract_id="d")
+    ]
     store.close()
 
 

@@ -182,6 +182,7 @@ class Codec(Generic[T]):
             for one in sorted(fields(of), key=lambda one: one.name in last)  # type: ignore[arg-type]
             if one.name not in never
         ]
+        self._by_key = {key: (name, form.read) for name, key, _, form in self._fields}
 
     def write(self, record: T) -> dict[str, Json]:
         plain: dict[str, Json] = {}
@@ -194,7 +195,8 @@ class Codec(Generic[T]):
     def read(self, plain: JsonObject, **more: object) -> T:
         """`more` are the fields that are not kept. Names that are not known are left out. Raises TypeError, ValueError or
         KeyError for a record that is not whole."""
-        values = {
-            name: form.read(value) for name, key, _, form in self._fields if (value := plain.get(key)) is not None
-        }
-        return self._make(**values, **more)
+        for key, value in plain.items():
+            if value is not None and (known := self._by_key.get(key)) is not None:
+                name, read = known
+                more[name] = read(value)
+        return self._make(**more)

@@ -270,14 +270,14 @@ class _Place:
 async def _in_folder(work: CaseWork, case: Case, number: int) -> AsyncIterator[_Place]:
     """The workspace made and set up, and torn down whatever happens, also when it is being stopped."""
     place, base = _Place(), work.base
-    env = {
-        **work.env,
-        "HONESTONE_CASE": case.id,
-        "HONESTONE_ATTEMPT": str(number),
-        "HONESTONE_SUITE": str(base.resolve()),
-    }
 
     async def run(line: str) -> str | None:
+        env = {
+            **work.env,
+            "HONESTONE_CASE": case.id,
+            "HONESTONE_ATTEMPT": str(number),
+            "HONESTONE_SUITE": str(base.resolve()),
+        }
         return await run_command(line, cwd=place.path or work.cwd, env=env, timeout=SETUP_TIMEOUT)
 
     try:

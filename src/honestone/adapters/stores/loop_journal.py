@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from honestone.ports import KeptReply, Recordable, Store
+from honestone.ports import CaseOnRecord, KeptReply, Recordable, Store
 from honestone.system.together import Together
 
 if TYPE_CHECKING:
-    from honestone.core.events import Event, RecordedCase
+    from honestone.core.events import Event
     from honestone.core.live import LiveRun
     from honestone.core.spend import GrantRequest, RunGrants
 
@@ -57,12 +57,22 @@ def _append(store: Store, run: str, events: Sequence[Recordable]) -> Lost:
     return _NONE if (other := store.append(run, events[0])) is None else {0: other}
 
 
+def found_cases(store: Store, asked: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], CaseOnRecord]:
+    """By run and id, those that are there."""
+    runs = dict.fromkeys(run for run, _ in asked)
+    every = {run: store.cases_of(run, [id for other, id in asked if other == run]) for run in runs}
+    return {(run, id): case for run, cases in every.items() for id, case in cases.items()}
+
+
 class LoopJournal:
     """Implements `ports.Journal` for a store whose calls take microseconds: less than handing them to a thread."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._look_up = Together[str, Mapping[str, Sequence[KeptReply]]](store.answers)
+        self._find_cases = Together[tuple[str, str], Mapping[tuple[str, str], CaseOnRecord]](
+            lambda asked: found_cases(store, asked)
+        )
         self._append = Together[AppendWish, Mapping[int, Lost]](lambda wishes: append_wishes(store, wishes))
 
     async def recall(self, key: str) -> Sequence[KeptReply]:
@@ -101,11 +111,8 @@ class LoopJournal:
     async def result_of(self, run: str) -> str | None:
         return self._store.result_of(run)
 
-    async def case_of(self, run: str, case: str) -> RecordedCase | None:
-        return self._store.case_of(run, case)
-
-    async def attempts_of(self, run: str, case: str, attempts: int) -> list[Event]:
-        return self._store.attempts_of(run, case, attempts)
+    async def case_of(self, run: str, id: str) -> CaseOnRecord | None:
+        return (await self._find_cases((run, id))).get((run, id))
 
     async def blob(self, digest: str) -> bytes | None:
         return self._store.blob(digest)

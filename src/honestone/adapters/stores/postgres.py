@@ -15,7 +15,7 @@ from honestone.adapters.stores.postgres_connection import PostgresConnection
 from honestone.adapters.stores.undelivered import Undelivered
 from honestone.core.errors import NoStoreError, StoreError
 from honestone.core.store_address import PATIENCE, StoreAddress
-from honestone.ports import KeptReply, Recordable, RunInfo, RunOrigin, StoreRow, StoreState, StoreTable
+from honestone.ports import CaseOnRecord, KeptReply, Recordable, RunInfo, RunOrigin, StoreRow, StoreState, StoreTable
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from honestone.adapters.stores.postgres_live import LiveRows
     from honestone.adapters.stores.thread_journal import ThreadJournal
-    from honestone.core.events import Event, RecordedCase
+    from honestone.core.events import Event
     from honestone.core.live import KeptLive, LiveRun
     from honestone.core.spend import GrantRequest, RunGrants
 
@@ -47,8 +47,11 @@ _IN_TURN: Final = b"select pg_advisory_xact_lock(%s)"
 _KEPT_ONCE: Final = b"select once, seq, data from honestone.events where run = %s and once = any(%s)"
 _INSERT_CASE: Final = b"insert into honestone.cases (run, number, id, data) values (%s, %s, %s, %s)"
 _CASES: Final = b"select number, data from honestone.cases where run = %s and number > %s order by number limit %s"
-_CASE: Final = b"select data from honestone.cases where run = %s and md5(id) = md5(%s) and id = %s order by number"
-_NUMBER_OF_CASE: Final = _CASE.replace(b"select data", b"select number")
+# Its index is of the digests of ids, which may be long.
+_CASES_BY_ID: Final = b"""
+select number, data from honestone.cases
+where run = %s and md5(id) = any(array(select md5(name) from unnest(%s::text[]) name)) and id = any(%s)
+"""
 _INSERT_REPLY: Final = b"insert into honestone.replies (key, judge, at, data) values (%s, %s, %s, %s)"
 _KEEP_REPLY: Final = b"""
 insert into honestone.replies (key, judge, at, data) select %s, %s, %s, %s
@@ -285,13 +288,14 @@ class PostgresStore:
 
         return stored.StoredCases(read, count)
 
-    def case_of(self, run: str, case: str) -> RecordedCase | None:
-        rows = self._rows(_CASE, (run, stored.text_of(case), stored.text_of(case)))
-        return next((one for one in (stored.recorded_case(data) for (data,) in rows) if one.id == case), None)
-
-    def attempts_of(self, run: str, case: str, attempts: int) -> list[Event]:
-        rows = self._rows(_KEPT_ONCE, (run, stored.once_of_attempts(case, attempts)))
-        return [self._read(run, number, data) for _, number, data in sorted(rows, key=lambda row: row[1])]
+    def cases_of(self, run: str, ids: Sequence[str]) -> Mapping[str, CaseOnRecord]:
+        names = list(map(stored.text_of, ids))
+        cases = [stored.recorded_case(data) for _, data in self._rows(_CASES_BY_ID, (run, names, names))]
+        found: dict[str, CaseOnRecord] = {case.id: (case, []) for case in cases if case.id in ids}
+        of_case = {once: id for id, (case, _) in found.items() for once in stored.once_of_attempts(id, case.attempts)}
+        for once, number, data in self._rows(_KEPT_ONCE + b" order by seq", (run, list(of_case))):
+            found[of_case[once]][1].append(self._read(run, number, data))
+        return found
 
     def finish_run(self, run: str, result: str, event: Recordable) -> None:
         new = stored.NewEvent.of(event)
@@ -363,7 +367,8 @@ class PostgresStore:
 
         def read(case: str) -> Iterator[Event]:
             if has_rows and case not in page:
-                for (number,) in self._rows(_NUMBER_OF_CASE, (run, stored.text_of(case), stored.text_of(case))):
+                names = [stored.text_of(case)]
+                for number, _ in self._rows(_CASES_BY_ID, (run, names, names)):
                     if case not in page:
                         turn_to(number)
             rows = [row for number in of_case.get(case, ()) for row in self._rows(_EVENTS, (run, number - 1, 1))]

@@ -17,7 +17,7 @@ from honestone.adapters.stores import stored
 from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import NoStoreError, StoreError
 from honestone.core.spend import RunGrants
-from honestone.ports import KeptReply, Recordable, RunInfo, RunOrigin, StoreRow, StoreState, StoreTable
+from honestone.ports import CaseOnRecord, KeptReply, Recordable, RunInfo, RunOrigin, StoreRow, StoreState, StoreTable
 from honestone.system.files import write_atomically
 
 if TYPE_CHECKING:
@@ -299,12 +299,6 @@ class SqliteStore:
             for number, data in self._db.execute(_EVENTS, (run, after)):
                 yield self._event(run, number, data)
 
-    def attempts_of(self, run: str, case: str, attempts: int) -> list[Event]:
-        keys = stored.once_of_attempts(case, attempts)
-        query = f"select seq, data from events where run = ? and once in ({', '.join('?' * len(keys))}) order by seq"
-        with self._reading():
-            return [self._event(run, number, data) for number, data in self._db.execute(query, (run, *keys))]
-
     def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:
         of_case: dict[str, list[int]] = {}
         with self._reading():
@@ -336,10 +330,19 @@ class SqliteStore:
 
         return stored.StoredCases(read, count)
 
-    def case_of(self, run: str, case: str) -> RecordedCase | None:
+    def cases_of(self, run: str, ids: Sequence[str]) -> Mapping[str, CaseOnRecord]:
+        found = {}
         with self._reading():
-            rows = self._db.execute(_CASE, (run, stored.text_of(case))).fetchall()
-        return next((one for one in (stored.recorded_case(data) for (data,) in rows) if one.id == case), None)
+            for id in ids:
+                for (data,) in self._db.execute(_CASE, (run, stored.text_of(id))).fetchall():
+                    if (case := stored.recorded_case(data)).id == id:
+                        found[id] = case, self._attempts_of(run, case)
+        return found
+
+    def _attempts_of(self, run: str, case: RecordedCase) -> list[Event]:
+        keys = stored.once_of_attempts(case.id, case.attempts)
+        query = f"select seq, data from events where run = ? and once in ({', '.join('?' * len(keys))}) order by seq"
+        return [self._event(run, number, data) for number, data in self._db.execute(query, (run, *keys))]
 
     def last_event(self, run: str) -> bytes:
         newest = "select data from events where run = ? order by seq desc limit 1"

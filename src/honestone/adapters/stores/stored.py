@@ -95,7 +95,7 @@ def once_of(plain: Mapping[str, Any]) -> bytes | None:
 
 
 def once_of_attempts(case: str, attempts: int) -> list[bytes]:
-    """The `once` of all events that `Store.attempts_of` may find."""
+    """The `once` of all events that `Store.cases_of` may find."""
     about: list[Mapping[str, Any]] = [{"type": _PASSED_BY, "case": case}]
     for number in range(1, attempts + 1):
         about += [{"type": type, "case": case, "attempt": number} for type in _OF_ATTEMPTS]

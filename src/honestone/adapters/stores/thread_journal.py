@@ -9,12 +9,12 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from honestone.adapters.stores.loop_journal import AppendWish, Lost, append_wishes
-from honestone.ports import KeptReply, Recordable, Store
+from honestone.adapters.stores.loop_journal import AppendWish, Lost, append_wishes, found_cases
+from honestone.ports import CaseOnRecord, KeptReply, Recordable, Store
 from honestone.system.together import Together
 
 if TYPE_CHECKING:
-    from honestone.core.events import Event, RecordedCase
+    from honestone.core.events import Event
     from honestone.core.live import LiveRun
     from honestone.core.spend import GrantRequest, RunGrants
 
@@ -54,6 +54,9 @@ class ThreadJournal:
         self._thread: threading.Thread | None = None
         self._look_up = Together[str, asyncio.Future[Mapping[str, Sequence[KeptReply]]]](
             lambda keys: self._begin(lambda: store.answers(list(dict.fromkeys(keys))))
+        )
+        self._find_cases = Together[tuple[str, str], asyncio.Future[Mapping[tuple[str, str], CaseOnRecord]]](
+            lambda asked: self._begin(lambda: found_cases(store, asked))
         )
         self._wishes: list[AppendWish] = []
         self._appended: asyncio.Future[Mapping[int, Lost]]
@@ -96,11 +99,8 @@ class ThreadJournal:
     async def result_of(self, run: str) -> str | None:
         return await self._call(lambda: self._store.result_of(run))
 
-    async def case_of(self, run: str, case: str) -> RecordedCase | None:
-        return await self._call(lambda: self._store.case_of(run, case))
-
-    async def attempts_of(self, run: str, case: str, attempts: int) -> list[Event]:
-        return await self._call(lambda: self._store.attempts_of(run, case, attempts))
+    async def case_of(self, run: str, id: str) -> CaseOnRecord | None:
+        return (await through(await self._find_cases((run, id)))).get((run, id))
 
     async def blob(self, digest: str) -> bytes | None:
         return await self._call(lambda: self._store.blob(digest))

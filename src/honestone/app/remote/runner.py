@@ -269,11 +269,12 @@ class SuiteSession:
         return await self.journal.result_of(self.run) == CANCELLED
 
     async def _record(self, id: str) -> CaseRecord:
-        kept = await self.journal.case_of(self.run, id)
-        assert kept is not None, f"run {self.run} has no case {id!r}"
+        found = await self.journal.case_of(self.run, id)
+        assert found is not None, f"run {self.run} has no case {id!r}"
+        kept, events = found
         self._open[id] = record = self.empty.case_record(kept)
         self._asked[id] = kept.asked or ""
-        for event in await self.journal.attempts_of(self.run, id, record.case.attempts):
+        for event in events:
             self.work_on.add(event)
         record.ask_again()
         return record
