@@ -44,13 +44,16 @@ on conflict (run, once) where once is not null do nothing
 # Before an append: of processes that append to a run at once each waits for the one before, and then sees its number. Without that
 # they choose the same number, and all but one begin again.
 _IN_TURN: Final = b"select pg_advisory_xact_lock(%s)"
-_KEPT_ONCE: Final = b"select once, seq, data from honestone.events where run = %s and once = any(%s)"
+# With `once = any(...)` all events of the run would be read until the server has looked at its tables.
+_KEPT_ONCE: Final = b"""
+select once, seq, data from unnest(%s::bytea[]) wanted join honestone.events on run = %s and once = wanted
+"""
 _INSERT_CASE: Final = b"insert into honestone.cases (run, number, id, data) values (%s, %s, %s, %s)"
 _CASES: Final = b"select number, data from honestone.cases where run = %s and number > %s order by number limit %s"
 # Its index is of the digests of ids, which may be long.
 _CASES_BY_ID: Final = b"""
-select number, data from honestone.cases
-where run = %s and md5(id) = any(array(select md5(name) from unnest(%s::text[]) name)) and id = any(%s)
+select number, data from unnest(%s::text[]) name
+join honestone.cases on run = %s and md5(id) = md5(name) and id = name
 """
 _INSERT_REPLY: Final = b"insert into honestone.replies (key, judge, at, data) values (%s, %s, %s, %s)"
 _KEEP_REPLY: Final = b"""
@@ -109,7 +112,7 @@ class PostgresStore:
     ) -> None:
         self._root = folder
         self._origin = origin
-        self._address = address
+        self._address, self._shown = address, address.shown
         self._patience = patience
         self._live: LiveRows | None = None
         self._journal: ThreadJournal | None = None
@@ -150,19 +153,18 @@ class PostgresStore:
         version = self.format
         if version == 0 and readonly:
             raise NoStoreError(
-                f"no store has been made in {self._address.shown} yet",
-                hint="`honestone eval` makes one on its first run",
+                f"no store has been made in {self._shown} yet", hint="`honestone eval` makes one on its first run"
             )
         if version > FORMAT:
             raise StoreError(
-                f"the store {self._address.shown} was written by a newer honestone (format {version}, this one knows {FORMAT})",
+                f"the store {self._shown} was written by a newer honestone (format {version}, this one knows {FORMAT})",
                 hint="upgrade honestone on this machine",
             )
         if version == 0 or (migrates and version < FORMAT):
             self._migrate()
         elif version < FORMAT:
             raise StoreError(
-                f"the store {self._address.shown} has the older format {version}; this honestone writes format {FORMAT}",
+                f"the store {self._shown} has the older format {version}; this honestone writes format {FORMAT}",
                 hint="upgrade honestone on every machine, then: honestone store migrate",
             )
 
@@ -220,7 +222,7 @@ class PostgresStore:
                 )  # another process asks the same; the call under way here is paid all the same
             else:
                 raise StoreError(
-                    f"the store {self._address.shown} was away, and meanwhile another command has taken this run up",
+                    f"the store {self._shown} was away, and meanwhile another command has taken this run up",
                     hint="let the other one finish; `honestone runs` shows it",
                 )
 
@@ -276,7 +278,7 @@ class PostgresStore:
         }
 
     def _read(self, run: str, number: int, data: bytes) -> Event:
-        return stored.read_event(data, number, run, self._address.shown, self._cases(run) if number == 1 else ())
+        return stored.read_event(data, number, run, self._shown, self._cases(run) if number == 1 else ())
 
     def _cases(self, run: str) -> stored.StoredCases:
         def read(after: int) -> Iterator[bytes]:
@@ -290,10 +292,11 @@ class PostgresStore:
 
     def cases_of(self, run: str, ids: Sequence[str]) -> Mapping[str, CaseOnRecord]:
         names = list(map(stored.text_of, ids))
-        cases = [stored.recorded_case(data) for _, data in self._rows(_CASES_BY_ID, (run, names, names))]
+        cases = [stored.recorded_case(data) for _, data in self._rows(_CASES_BY_ID, (names, run))]
         found: dict[str, CaseOnRecord] = {case.id: (case, []) for case in cases if case.id in ids}
         of_case = {once: id for id, (case, _) in found.items() for once in stored.once_of_attempts(id, case.attempts)}
-        for once, number, data in self._rows(_KEPT_ONCE + b" order by seq", (run, list(of_case))):
+        rows = self._rows(_KEPT_ONCE, (list(of_case), run))
+        for once, number, data in sorted(rows, key=lambda row: row[1]):
             found[of_case[once]][1].append(self._read(run, number, data))
         return found
 
@@ -362,13 +365,13 @@ class PostgresStore:
                 one = stored.recorded_case(data)
                 page[one.id] = []
                 known.update(dict.fromkeys(stored.once_of_attempts(one.id, one.attempts), one.id))
-            for once, number, data in self._rows(_KEPT_ONCE, (run, list(known))):
+            for once, number, data in self._rows(_KEPT_ONCE, (list(known), run)):
                 page[known[once]].append((number, data))
 
         def read(case: str) -> Iterator[Event]:
             if has_rows and case not in page:
                 names = [stored.text_of(case)]
-                for number, _ in self._rows(_CASES_BY_ID, (run, names, names)):
+                for number, _ in self._rows(_CASES_BY_ID, (names, run)):
                     if case not in page:
                         turn_to(number)
             rows = [row for number in of_case.get(case, ()) for row in self._rows(_EVENTS, (run, number - 1, 1))]
@@ -467,7 +470,7 @@ class PostgresStore:
     def state(self) -> StoreState:
         counts = self._rows(_COUNTS, ())[0]
         return StoreState(
-            shown=self._address.shown,
+            shown=self._shown,
             engine="PostgreSQL",
             version=self._db.version,
             format=self.format,
@@ -549,7 +552,7 @@ where not exists (
 def _on_record(cursor: Cursor[TupleRow], run: str, every: Sequence[stored.NewEvent]) -> dict[bytes, tuple[int, bytes]]:
     """By `once`: the number and data of those events that are on record already."""
     once = [new.once for new in every if new.once is not None]
-    rows = cursor.execute(_KEPT_ONCE, (run, once)).fetchall() if once else []
+    rows = cursor.execute(_KEPT_ONCE, (once, run)).fetchall() if once else []
     return {bytes(key): (number, data) for key, number, data in rows}
 
 
