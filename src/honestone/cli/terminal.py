@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from honestone.app.workspace import Workspace, terminal_person
 from honestone.cli.options import named_store
 from honestone.core.numbers import exact, show_points
-from honestone.core.scorecard import EXIT_CODES, Outcome
 from honestone.system.drawing import Style, clean, columns_of, is_terminal, line, style_for
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ class Printer:
 
     def _wants_details(self, outcome: str) -> bool:
         """Whether the document of this one will be shown in full below the table."""
-        return outcome != Outcome.PASS and len(self._kept) < _DETAILS
+        return outcome != "pass" and len(self._kept) < _DETAILS
 
     def show(self, found: Evaluated) -> None:
         """A line of a long table needs no document, unless its details will be shown."""
@@ -198,7 +197,7 @@ class Printer:
 
     def _count(self, outcome: str) -> None:
         self._shown += 1
-        self._passed += outcome == Outcome.PASS
+        self._passed += outcome == "pass"
 
     def _dump_line(self, document: ScorecardDoc) -> str:
         """Criteria that several documents share (the same object, where code answers) are encoded once."""
@@ -230,6 +229,8 @@ class Printer:
 
 def exit_code_of(outcome: str) -> int:
     """Of a verdict. `error` is a skill's evaluation that showed nothing: like inconclusive, nothing was judged."""
+    from honestone.core.scorecard import EXIT_CODES, Outcome
+
     return 3 if outcome == "error" else EXIT_CODES[Outcome(outcome)]
 
 

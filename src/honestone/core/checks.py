@@ -20,6 +20,7 @@ from functools import lru_cache, partial
 from math import isfinite
 from typing import Final, Literal, NoReturn, TypeAlias, TypedDict
 
+from honestone.core.added_kinds import added_kinds
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import RubricError
 from honestone.core.field_accuracy import field_problems
@@ -663,26 +664,19 @@ _OWN: Final = _read_kinds()
 class AllKinds(Mapping[str, Kind]):
     """Ours, then those that other packages add, each loaded when it is looked up."""
 
-    def __init__(self) -> None:
-        self._added: Callable[[], Mapping[str, Callable[[], AddedCheck]]] = dict
-
-    def take_added(self, added: Callable[[], Mapping[str, Callable[[], AddedCheck]]]) -> None:
-        """`added` gives what loads each of them, by name. Core looks for no packages itself."""
-        self._added = added
-
     def __getitem__(self, name: str) -> Kind:
         return _OWN[name] if name in _OWN else self.added(name).kind
 
     def added(self, name: str) -> AddedCheck:
         """Raises KeyError for an unknown name, SettingsError where it cannot be loaded."""
-        return self._added()[name]()
+        return added_kinds()[name]()
 
     def __contains__(self, name: object) -> bool:
-        return name in _OWN or name in self._added()
+        return name in _OWN or name in added_kinds()
 
     def __iter__(self) -> Iterator[str]:
         yield from _OWN
-        yield from (name for name in self._added() if name not in _OWN)
+        yield from (name for name in added_kinds() if name not in _OWN)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

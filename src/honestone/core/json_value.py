@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from math import isfinite
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 # msgspec, which reads records into classes, has no types that name themselves.
 if TYPE_CHECKING:
     Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 else:
-    Json = Any
+    Json = object
 JsonObject: TypeAlias = Mapping[str, Json]
 T = TypeVar("T")
 _SAME: Final[Mapping[str, str]] = MappingProxyType({})

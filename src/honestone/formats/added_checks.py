@@ -7,11 +7,12 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from honestone.core.checks import AddedCheck
 from honestone.core.errors import SettingsError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
+
+    from honestone.core.checks import AddedCheck
 
 GROUP: Final = "honestone.checks"
 T = TypeVar("T")
@@ -32,6 +33,8 @@ def added_checks() -> Mapping[str, Callable[[], AddedCheck]]:
 
 @cache
 def _load(point: EntryPoint) -> AddedCheck:
+    from honestone.core.checks import AddedCheck
+
     found = load_entry(point, AddedCheck, "check")
     package = point.value if point.dist is None else f"{point.dist.name} {point.dist.version}"
     return replace(found, kind=replace(found.kind, family="text", package=package))
