@@ -51,7 +51,7 @@ test-clis: $(READY) ## the real agent CLIs (from npm) against a loopback model s
 
 test-cluster: $(READY) ## a shared store on a PostgreSQL of its own (from the Debian package)
 	@if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! { command -v apt-get >/dev/null && timeout 600 sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql'; }; \
-	then echo "skipped: PostgreSQL is not here and could not be installed"; else $(BIN)/python -m pytest tests/cluster $(PYTEST); fi
+	then echo "skipped: PostgreSQL is not here and could not be installed"; else $(BIN)/python -m pytest tests/cluster -n auto $(PYTEST); fi
 
 test-pages: $(READY) ## the HTML page in a headless Chromium (from the Debian package)
 	@if ! command -v chromium >/dev/null && ! { command -v apt-get >/dev/null && timeout 600 sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium'; }; \
@@ -168,7 +168,7 @@ bench-python: $(READY) ## what a Python target costs beside a bare pool of proce
 # The scripts whose issue is done. The slow ones take minutes each and a turn in CI.
 DONE := a1_arithmetic_and_gates a2_improve_loop b1_replies_read_right b2_model_replies_and_hostility c1_rubric_formats \
 	d1_suites d2_compare_and_reports e1_skill_evaluation e2_pipeline j1_house l1_forge
-SLOW := a3_fresh_clone b3_real_clis f1_policies f2_calibrate_noise_audit g1_hooks_and_steps g2_agent_install g3_mcp i1_cluster k1_everyday \
+SLOW := b3_real_clis f1_policies f2_calibrate_noise_audit g1_hooks_and_steps g2_agent_install g3_mcp i1_cluster k1_everyday \
 	m1_foreign
 SCRIPTS := ../shared/acceptance
 
@@ -185,7 +185,9 @@ acceptance-slow: $(READY) ## one of the slow acceptance scripts, the TURN-th
 	export CLIS=$(CURDIR)/.clis; \
 	$(MAKE) acceptance NAMES=$$name || { [ "$$name" = b3_real_clis ] && $(MAKE) acceptance NAMES=$$name; }
 
+# The script a3 is `make demo` and `make test` in a fresh clone, which CI itself is.
 test-all: test lint test-deep test-clis test-cluster test-containers test-pages attack acceptance ## everything, the slow acceptance scripts too
+	@$(MAKE) acceptance NAMES=a3_fresh_clone
 	@for turn in $$(seq $(words $(SLOW))); do $(MAKE) acceptance-slow TURN=$$turn || exit 1; done
 
 clean: ## remove what was made
