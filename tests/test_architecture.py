@@ -303,7 +303,7 @@ app.known_noise app.records app.workspace cli cli.commands cli.main cli.options 
 core core.added_kinds core.artifact core.ballot core.checks core.contract core.errors core.events core.field_accuracy core.images
 core.json_value core.judge_spends core.labels core.loop core.loop.named core.loop.proposal core.needs core.numbers core.packing core.reading
 core.reading.evidence core.request core.rubric core.scorecard core.spend core.statistics core.statistics.noise core.store_address core.suite
-core.suite.case core.suite.trace core.suite.trace_checks core.tables engine engine.place formats formats.added_checks formats.marked
+core.suite.case core.suite.trace core.suite.trace_checks core.tables engine engine.place formats formats.marked
 formats.nodes formats.project formats.settings formats.toml_nodes ports report report.documents report.documents.noise
 report.documents.scorecard report.errors report.formats report.scorecard report.text system system.drawing system.files
 system.judging_files system.packages system.private
@@ -314,7 +314,7 @@ adapters adapters.registry adapters.stores adapters.stores.place adapters.stores
 adapters.stores.unfinished app app.run_figures app.run_list app.suites app.suites.kinds app.workspace cli cli.commands cli.main cli.options cli.runs
 cli.terminal core core.added_kinds core.artifact core.ballot core.errors core.images core.json_value core.loop
 core.loop.named core.loop.proposal core.loop.result core.needs core.numbers core.packing core.request core.rubric
-core.spend core.store_address core.suite core.tables formats formats.added_checks
+core.spend core.store_address core.suite core.tables formats
 formats.marked formats.nodes formats.project formats.settings formats.toml_nodes ports system system.drawing system.files
 system.packages system.private
 """

@@ -4,18 +4,14 @@ needs nothing of what a check is."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from honestone.core.checks import AddedCheck
 
-_finders: list[Callable[[], Mapping[str, Callable[[], AddedCheck]]]] = []
-
-
-def find_added_kinds_with(finder: Callable[[], Mapping[str, Callable[[], AddedCheck]]]) -> None:
-    """`finder` gives what loads each of them, by name."""
-    _finders[:] = [finder]
+FINDERS: Final[list[Callable[[], Mapping[str, Callable[[], AddedCheck]]]]] = []
+"""Each gives what loads kinds of check, by their names."""
 
 
 def added_kinds() -> Mapping[str, Callable[[], AddedCheck]]:
-    return _finders[0]() if _finders else {}
+    return {name: load for find in FINDERS for name, load in find().items()}

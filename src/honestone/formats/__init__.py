@@ -1,6 +1,18 @@
 """Our own files: rubric, suite, settings, lock."""
 
-from honestone.core.added_kinds import find_added_kinds_with
-from honestone.formats.added_checks import added_checks
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-find_added_kinds_with(added_checks)
+from honestone.core.added_kinds import FINDERS
+
+if TYPE_CHECKING:
+    from honestone.core.checks import AddedCheck
+
+
+def _added_checks() -> "Mapping[str, Callable[[], AddedCheck]]":
+    from honestone.formats.added_checks import added_checks
+
+    return added_checks()
+
+
+FINDERS.append(_added_checks)
