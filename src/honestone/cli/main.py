@@ -7,8 +7,6 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import click
@@ -87,6 +85,8 @@ class LazyGroup(StrictGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
         if args and not name.startswith("-") and name not in self._table:
+            from difflib import get_close_matches
+
             near = get_close_matches(name, self._table, n=1)
             raise click.UsageError(f"unknown command {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""), ctx)
         return super().resolve_command(ctx, args)
@@ -187,6 +187,7 @@ def _report_crash(error: Exception) -> int:
     """A bug of ours, or of something below us: 70, because 1 is a verdict. The trace is in a file."""
     import tempfile
     import traceback
+    from pathlib import Path
 
     from honestone.app.workspace import Workspace
 
