@@ -1,5 +1,7 @@
 """Our own files: rubric, suite, settings, lock."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,7 @@ if TYPE_CHECKING:
     from honestone.core.checks import AddedCheck
 
 
-def _added_checks() -> "Mapping[str, Callable[[], AddedCheck]]":
+def _added_checks() -> Mapping[str, Callable[[], AddedCheck]]:
     from honestone.formats.added_checks import added_checks
 
     return added_checks()
