@@ -565,6 +565,26 @@ tests:
     assert [":7:" in note for note in source.notes if "`gone.csv` is not there" in note] == [True]
 
 
+def test_images_of_an_input_are_given_to_models(folder: Path) -> None:
+    """Next to the file, at an address or as a data URL; one that is not there is left out, and what is no image is a loss."""
+    data = b"\x89PNG\r\n\x1a\n\0"
+    (folder / "dot.png").write_bytes(data)
+    (folder / "text.png").write_text("no image")
+
+    def asked(value: str) -> SuiteSource:
+        blocks = f"[{{type: text, value: How many?}}, {{type: image, value: '{value}'}}]"
+        return read(folder, f"tests: [{{id: a, criteria: g, input: [{{role: user, content: {blocks}}}]}}]")
+
+    source = asked("dot.png")
+    assert [image.data for image in only(source).images] == [data] and folder / "dot.png" in source.files
+    (there,) = only(asked("https://pictures.test/dot.png")).images
+    assert there.path == "https://pictures.test/dot.png"
+    assert [image.data for image in only(asked("data:image/png;base64,iVBORw0KGgoA")).images] == [data]
+    gone = asked("gone.png")
+    assert only(gone).input == "How many?" and not gone.losses and any("`gone.png`" in note for note in gone.notes)
+    assert ["`text.png`" in loss.message for loss in asked("text.png").losses] == [True]
+
+
 def test_an_input_file_that_cannot_be_read_is_a_loss(folder: Path) -> None:
     """A file that is there and is not text would be left out in another way than in AgentV."""
     (folder / "data.bin").write_bytes(b"\0\1\xff")

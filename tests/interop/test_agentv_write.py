@@ -311,6 +311,15 @@ def test_programs_and_checks_of_a_run_come_back(name: Name, check: Check) -> Non
     assert read(text).suite == suite
 
 
+def test_images_of_an_input_are_lost() -> None:
+    """AgentV reads them from files, and they are in the text here."""
+    asked = "How many? [[image: data:image/png;base64,iVBORw0KGgoA]]"
+    (case,) = simple(question("x", "X")).cases
+    assert [
+        "images" in loss.message for loss in lost(Suite(cases=(replace(case, messages=(Message("user", asked),)),)))
+    ] == [True]
+
+
 def test_a_goal_and_an_answer_are_written_apart_again() -> None:
     """What was read as goal and reference of one case is written as both."""
     text = "tests:\n  - {id: a, criteria: Be kind, input: q, expected_output: Hello, assertions: [{type: rubrics, criteria: [{id: k, outcome: Kind}]}]}\n"

@@ -19,6 +19,8 @@ from honestone.formats.source import SuiteSource
 from honestone.interop.inspect_dataset.read import READERS
 from honestone.interop.recognise import read_any_suite, recognise
 
+PNG = b"\x89PNG\r\n\x1a\n\0"
+
 
 def test_lines_lists_and_tables_are_the_same_dataset(tmp_path: Path) -> None:
     """A sample is a case: its target is what a judge is asked about, and the reference."""
@@ -72,9 +74,27 @@ def test_chats_files_and_metadata(tmp_path: Path) -> None:
     assert any("`level`" in note for note in source.notes)
 
 
+def test_images_are_read_from_files_next_to_the_data_set(tmp_path: Path) -> None:
+    """As Inspect sends them: a path is looked for from the folder of the data set. One that is not there is a loss,
+    as Inspect finds out only when it asks the model; one that leads out is an error."""
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures/dot.png").write_bytes(PNG)
+
+    def sample(name: str) -> str:
+        content = [{"type": "text", "text": "How many dots?"}, {"type": "image", "image": name}]
+        return json.dumps({"input": [{"role": "user", "content": content}], "target": "1"}) + "\n"
+
+    source = suite_of(READERS[0], put(tmp_path, sample("pictures/dot.png"), name="d.jsonl"))
+    (case,) = source.suite.cases
+    assert [image.data for image in case.images] == [PNG] and not source.losses
+    assert tmp_path / "pictures/dot.png" in source.files
+    assert "no.png` not found" in lost(suite_of(READERS[0], put(tmp_path, sample("no.png"), name="e.jsonl")))[0]
+    assert "leads out" in wrong(READERS[0], put(tmp_path, sample("../../../x.png"), name="f.jsonl"))[0]
+
+
 def test_what_needs_a_container_is_lost(tmp_path: Path) -> None:
-    """Sandboxes, their scripts and images are told, and nothing is run."""
-    text = '{"input": [{"role": "user", "content": [{"type": "image", "image": "x.png"}]}], "target": "a", "sandbox": "docker", "setup": "rm -rf ~"}\n{"input": "b", "target": "c"}\n'
+    """Sandboxes, their scripts and sound are told, and nothing is run."""
+    text = '{"input": [{"role": "user", "content": [{"type": "audio", "audio": "x.mp3"}]}], "target": "a", "sandbox": "docker", "setup": "rm -rf ~"}\n{"input": "b", "target": "c"}\n'
     found = lost(suite_of(READERS[0], put(tmp_path, text, name="d.jsonl")))
     assert len(found) == 3 and all(message.startswith("1:") for message in found)
 

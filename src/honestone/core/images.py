@@ -72,6 +72,11 @@ IMAGE_MARK: Final = "[[image: "
 _WRITTEN: Final = re.compile(r"\[\[image: ((?:data:[\w/+.-]*;base64,)*)([^\]\s]+)\]\]")
 
 
+def written_image(address: str) -> str:
+    """An image in a text: a data URL, or an address of the web."""
+    return f"{IMAGE_MARK}{address}]]"
+
+
 def written_images(text: str) -> tuple[str, tuple[Image, ...]]:
     """The images that a text names as `[[image: ADDRESS]]`, and the text with the number and digest of each in its place. The
     address is a data URL or that of a server; what is neither stays text."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
 from honestone.core.checks import check_problem, own_bar
 from honestone.core.errors import RubricError
+from honestone.core.images import written_image
 from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, as_written, free_id, slug
 from honestone.formats.check_words import check_in_words
@@ -164,19 +165,26 @@ def unique_ids(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
     return tuple(rename(criterion, None) for criterion in criteria)
 
 
-def text_of_parts(reading: FileReading, content: Any, path: Steps) -> str:
-    """The content of a message: a value as text, or its parts; those that are neither text nor an image are lost."""
+def text_of_parts(
+    reading: FileReading, content: Any, path: Steps, data_url: Callable[[str, Steps], str] | None = None
+) -> str:
+    """The content of a message: a value as text, or its parts; those that are neither text nor an image are lost. `data_url`
+    reads the file of an image that is named by its path, where a format allows that."""
     if not isinstance(content, list):
         return as_text(content)
-    parts = [part if isinstance(part, str) else _text_of_part(part) for part in content]
-    for index, part in enumerate(parts):
-        if part is None:
+    parts = []
+    for index, part in enumerate(content):
+        text = part if isinstance(part, str) else _text_of_part(part, (*path, index), data_url)
+        if text is None:
             reading.loss("a part of a message that is neither text nor an image has no meaning here", (*path, index))
-    return "\n".join(part for part in parts if part is not None)
+        elif text:
+            parts.append(text)
+    return "\n".join(parts)
 
 
-def _text_of_part(part: Any) -> str | None:
-    """Its text, or its image by the address (see `written_images`), in the words of any API."""
+def _text_of_part(part: Any, path: Steps, data_url: Callable[[str, Steps], str] | None) -> str | None:
+    """Its text, or its image by the address (see `written_images`), in the words of any API. Empty where the file of an image
+    cannot be read, which has been reported."""
     leaves = dict(_leaves(part))
     kind = leaves.get("type", "text") if "modality" not in leaves else leaves["modality"]
     if kind in ("text", "input_text"):
@@ -188,8 +196,11 @@ def _text_of_part(part: Any) -> str | None:
     address = next((leaves[name] for name in words("url image_url image fileUri") if name in leaves), "")
     data = next((leaves[name] for name in words("data bytes base64") if name in leaves), "")
     if not address.startswith(("data:", "http:", "https:", "{{")):
+        if address and not data and data_url is not None:
+            address = data_url(address, path)
+            return address and written_image(address)
         address = f"data:;base64,{data}" if data else ""
-    return f"[[image: {address}]]" if address else None
+    return written_image(address) if address else None
 
 
 def _leaves(part: Any) -> Iterator[tuple[str, str]]:

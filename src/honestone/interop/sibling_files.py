@@ -19,8 +19,8 @@ MAX_FILES: Final = 5_000
 LEFT_OUT: Final = "--accept-loss leaves it out"
 
 
-def _data_url(file: Path) -> str:
-    """Raises FileError for what is not an image, or larger than models take."""
+def data_url(file: Path) -> str:
+    """An image as a data URL. Raises FileError for what is not an image, or larger than models take."""
     data = read_bytes(file, most=LARGEST_IMAGE)
     media_type = image_type(data)
     if media_type is None:
@@ -77,7 +77,7 @@ class SiblingFiles:
     def data_url(self, reading: FileReading, name: str, path: Steps) -> str:
         """An image as a data URL; empty, with a loss or a problem, where there is none of this name."""
         found = self.find(reading, name, path)
-        return (found and self._opened(_data_url, reading, found, path)) or ""
+        return (found and self._opened(data_url, reading, found, path)) or ""
 
     def _opened(self, read: Callable[[Path], str], reading: FileReading, file: Path, path: Steps) -> str | None:
         if file not in self.files:

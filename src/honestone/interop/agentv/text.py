@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.errors import FileError
+from honestone.core.images import written_image
 from honestone.core.suite.case import Message, as_prompt
 from honestone.formats.marked import read_text
 from honestone.formats.project import repository_of
 from honestone.formats.reader import FileEntry, FileReading, Steps, shown, words
 from honestone.interop.agentv.keys import TABLES
+from honestone.interop.sibling_files import data_url
 
 _PLACEHOLDER: Final = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*(?:\|[^}]*)?-?\}\}")
+_IMAGE_ADDRESSES: Final = ("data:", "https://", "http://")
 _PROGRAM: Final = (".ts", ".js", ".mjs", ".cjs", ".mts", ".py", ".sh")
 _LOOKS_LIKE_PATH: Final = re.compile(r"(?:file://)?\S+\.(?:md|markdown|txt|j2|njk|prompt|ts|js|mjs|cjs|mts|py|sh)")
 
@@ -96,10 +99,14 @@ class Texts:
 
     def file(self, name: str) -> str:
         """The text of a file that is named. Raises FileError."""
-        path = self.resolve(name)
-        text = read_text(path)
+        text = self._read(read_text, name)
         if "\0" in text:
             raise FileError(f"`{name}` is not text")
+        return text
+
+    def _read(self, read: Callable[[Path], str], name: str) -> str:
+        path = self.resolve(name)
+        text = read(path)
         if path not in self.files:
             self.files.append(path)
         return text
@@ -144,21 +151,23 @@ class Texts:
         take.read(TABLES["block"])
         kind = take.choice("type", ("text", "file", "image"))
         value = take.text("value", "text", "path")
-        if kind == "image":
-            take.loss("an image in an input cannot be given to a target")
-        if kind != "file" or value is None:
+        if value is None or kind not in ("file", "image"):
             return value or ""
-        return self.attached(take.reading, (*take.path, "value"), value)
+        if kind == "image" and value.startswith(_IMAGE_ADDRESSES):
+            return written_image(value)
+        return self.attached(take.reading, (*take.path, "value"), value, is_image=kind == "image")
 
-    def attached(self, reading: FileReading, path: Steps, name: str) -> str:
-        """The text of an input file, under its name. One that is not there is left out, as AgentV does with a warning; one that
-        cannot be read is a loss."""
+    def attached(self, reading: FileReading, path: Steps, name: str, *, is_image: bool = False) -> str:
+        """The text of an input file, under its name, or the image. One that is not there is left out, as AgentV does with a
+        warning; one that cannot be read is a loss."""
         if not os.path.lexists(self.resolve(name)):
             reading.note(
                 f"{reading.marked.at(path)}: the input file `{name}` is not there: the input is without it, as in AgentV"
             )
             return ""
         try:
+            if is_image:
+                return written_image(self._read(data_url, name))
             text = self.file(name)
         except FileError as error:
             reading.loss(

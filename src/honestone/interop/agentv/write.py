@@ -151,6 +151,8 @@ class _Writer:
             out["description"] = case.description
         if case.rubric.title:
             self.lose(place, "the title of its rubric")
+        if case.images:
+            self.lose(place, "the images of its input, which AgentV reads from files alone")
         turns, criteria = self._conversation(place, case)
         asked = turns or self._input(place, case.messages)
         said = {**asked, **self._answer(place, case)}

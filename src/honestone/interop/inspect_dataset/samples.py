@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Final
 
 from honestone.core.rubric import Criterion
@@ -22,7 +23,7 @@ SHORT_KEY: Final = 4
 
 def sample_case(at: FileEntry, number: int, siblings: SiblingFiles) -> Case | None:
     id = at.text("id") or str(number)
-    messages = _messages(at)
+    messages = _messages(at, siblings)
     choices = _choices(at)
     targets = _targets(at)
     metadata = _metadata(at)
@@ -56,14 +57,14 @@ def sample_case(at: FileEntry, number: int, siblings: SiblingFiles) -> Case | No
     )
 
 
-def _messages(at: FileEntry) -> list[Message]:
+def _messages(at: FileEntry, siblings: SiblingFiles) -> list[Message]:
     if isinstance(at.raw("input"), list):
-        return [said for entry in at.each("input") if (said := _message(entry)) is not None]
+        return [said for entry in at.each("input") if (said := _message(entry, siblings)) is not None]
     text = at.text("input")
     return [Message("user", text)] if text is not None else []
 
 
-def _message(at: FileEntry) -> Message | None:
+def _message(at: FileEntry, siblings: SiblingFiles) -> Message | None:
     if not at.read(TABLES["message"]):
         return None
     role = at.choice("role", ("system", "user", "assistant", "tool"))
@@ -74,7 +75,7 @@ def _message(at: FileEntry) -> Message | None:
         return None
     if content is None and not calls:
         at.problem("a message needs `content`")
-    text = text_of_parts(at.reading, content, (*at.path, "content"))
+    text = text_of_parts(at.reading, content, (*at.path, "content"), partial(siblings.data_url, at.reading))
     return Message(role, "\n".join(part for part in (text, *calls) if part))
 
 

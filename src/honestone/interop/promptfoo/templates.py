@@ -272,10 +272,16 @@ def _environment() -> Environment:
             _HERE.get().empty.append(self._undefined_name or "?")
             return ""
 
+        def _no(self, *other: Any, **_: Any) -> Any:
+            """As in JavaScript, it is neither below nor above anything."""
+            return False
+
+        __lt__ = __le__ = __gt__ = __ge__ = _no
+
     class Sandbox(ImmutableSandboxedEnvironment):
         """Looks up data only, and bounds what an operator makes."""
 
-        intercepted_binops = frozenset("+*%")
+        intercepted_binops = frozenset(["+", "-", "*", "/", "//", "%"])
 
         def getattr(self, obj: Any, attribute: str) -> Any:
             return self.getitem(obj, attribute)
@@ -326,6 +332,12 @@ def _range(*ends: int) -> range:
 
 
 def _number(value: Any) -> Any:
+    from jinja2 import Undefined
+
+    if isinstance(value, Undefined):
+        raise _Unreadable(
+            "it counts with a name that is not a variable; a name with a hyphen is a subtraction to Nunjucks"
+        )
     if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e15:
         raise _Unreadable(f"it counts with `{visible(str(value)[:40], 40)}`, which is not a number")
     return value
