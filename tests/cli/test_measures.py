@@ -141,7 +141,7 @@ def test_a_server_that_fails_leaves_the_case_open(desk: Desk, answer: Any, why: 
 
 
 def test_measures_by_code(desk: Desk) -> None:
-    """promptfoo's rouge-n, bleu, gleu, levenshtein, contains-json and is-refusal, each met and unmet."""
+    """promptfoo's rouge-n, bleu, gleu, levenshtein, contains-json, is-refusal, and HTML and XML, each met and unmet."""
     desk.file(
         "c.yaml",
         config(
@@ -159,11 +159,24 @@ def test_measures_by_code(desk: Desk) -> None:
             ("json-any", "none {here", '{"type": "not-contains-json"}'),
             ("refusal", "I am sorry, I cannot help.", '{"type": "is-refusal"}'),
             ("answer", "Here is your cake.", '{"type": "not-is-refusal"}'),
+            ("html", "<p>Hi</p>", '{"type": "is-html"}'),
+            ("html-far", "See <p>Hi</p>", '{"type": "is-html"}'),
+            ("html-in", "See <p>Hi</p>", '{"type": "contains-html"}'),
+            ("xml", "<a><b>1</b><c/></a>", '{"type": "is-xml", "value": "a.b, a.c"}'),
+            ("xml-far", "<a><b>1</b></a>", '{"type": "is-xml", "value": {"requiredElements": ["a.c"]}}'),
+            ("xml-in", "So: <a><b>1</b></a>", '{"type": "contains-xml", "value": ["a.b"]}'),
+            ("xml-out", "No: <a>", '{"type": "not-contains-xml"}'),
         ),
     )
     found = verdicts(desk.run("eval", "c.yaml", "--json").json)
-    assert {name for name, verdict in found.items() if verdict == "fail"} == {"far", "rouge-far", "json-far"}
-    assert list(found.values()).count("pass") == 11
+    assert {name for name, verdict in found.items() if verdict == "fail"} == {
+        "far",
+        "rouge-far",
+        "json-far",
+        "html-far",
+        "xml-far",
+    }
+    assert list(found.values()).count("pass") == 16
 
 
 def test_measures_in_a_rubric_of_our_own(desk: Desk) -> None:

@@ -265,6 +265,15 @@ CONFIGS: list[dict[str, Json]] = [
     },
     config(said("x", is_("equals", "x before each")), extensions=["file://hooks.py:before"]),
     config(said("x", is_("javascript", "context.vars.r === 2"), options={"transformVars": "file://only.cjs:more"})),
+    config(
+        said("<p>hi</p>", is_("is-html"), is_("contains-html"), is_("not-is-xml", "p.b")),
+        said("hello", is_("not-is-html"), is_("contains-html")),
+        said("see <div>x</div> here", is_("is-html"), is_("contains-html"), is_("not-contains-html")),
+        said("<a><b>1</b></a>", is_("is-xml"), is_("is-xml", "a.b, a"), is_("is-xml", {"requiredElements": ["a.c"]})),
+        said("so <a><b>1</b></a> it is", is_("is-xml"), is_("contains-xml"), is_("contains-xml", ["a.b"])),
+        said("<a><b></a>", is_("is-xml")),
+        said("Here: <html><body>x</body></html>", is_("is-html")),
+    ),
 ]
 
 FILES: Final[Mapping[str, str]] = {
@@ -315,7 +324,11 @@ def generate_tests(config=None):
 }
 """What the configs name."""
 
-DIFFERENT: Mapping[tuple[int, int], str] = {(33, 0): "`icontains` folds `ß` to `ss`"}
+DIFFERENT: Mapping[tuple[int, int], str] = {
+    (33, 0): "`icontains` folds `ß` to `ss`",
+    (len(CONFIGS) - 1, 5): "`is-xml` takes tags that are not closed",
+    (len(CONFIGS) - 1, 6): "`is-html` takes words around a page",
+}
 """(config, case): why they differ, which docs/from-promptfoo.md says too."""
 
 

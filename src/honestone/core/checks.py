@@ -485,6 +485,25 @@ def _look_refusal(value: object) -> tuple[_Look, _Look]:
     )
 
 
+def _look_markup(kind: str, value: str | Sequence[str] | Literal[True] | None = None) -> tuple[_Look, _Look]:
+    """`value`: the paths of elements that must be in it."""
+    from honestone.core.markup import TOO_MANY, markup_problem
+
+    needed = () if value is None or value is True else _listed_words(value)
+    verb, _, what = kind.partition("-")
+
+    def misses(text: str) -> str | None:
+        return markup_problem(kind, text, needed)
+
+    def has(text: str) -> str | None:
+        problem = markup_problem(kind, text, needed)
+        if problem is None:
+            return f"it {verb} {what.upper()}"
+        return problem if problem == TOO_MANY else None  # which says neither
+
+    return misses, has
+
+
 _LOOKS: Final[Mapping[str, Callable[..., tuple[_Look, _Look]]]] = {
     "contains": partial(_look_contains, fold=_same),
     "contains-all": lambda value: _holds(_listed_words(value), _same, need="all"),
@@ -502,6 +521,7 @@ _LOOKS: Final[Mapping[str, Callable[..., tuple[_Look, _Look]]]] = {
     "min-chars": _look_count(len, "characters", most=False),
     "is-json": _look_json,
     "is-refusal": _look_refusal,
+    **{kind: partial(_look_markup, kind) for kind in ("is-html", "contains-html", "is-xml", "contains-xml")},
 }
 
 

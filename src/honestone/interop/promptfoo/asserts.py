@@ -240,6 +240,20 @@ def _is_json(a: Assertion) -> Criterion | None:
     return None if schema is None else a.check("json-schema", schema)
 
 
+def _is_markup(a: Assertion) -> Criterion | None:
+    """`is-html`, `contains-html`, `is-xml` and `contains-xml`; XML with a `value` must have these elements."""
+    value = a.value()
+    if a.type.endswith("-html") or value in (None, "", [], {}):
+        return a.check(a.type, True)
+    if isinstance(value, dict):
+        value = a.below(TABLES["xml"]).raw("requiredElements")
+    names = [one.strip() for one in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(names, list) or not names or not all(isinstance(one, str) and one for one in names):
+        a.takes("names of elements", value)
+        return None
+    return a.check(a.type, names)
+
+
 def _function_calls(a: Assertion) -> Criterion | None:
     """`is-valid-function-call` and the like: of functions that the providers may call."""
     if not a.scope.functions:
@@ -450,6 +464,7 @@ _READ: Final[Mapping[str, Callable[[Assertion], Criterion | None]]] = {
     **dict.fromkeys(words("factuality model-graded-factuality"), _factuality),
     "equals": _equals,
     "is-json": _is_json,
+    **dict.fromkeys(words("is-html contains-html is-xml contains-xml"), _is_markup),
     "word-count": _word_count,
     **dict.fromkeys(
         words("is-valid-function-call is-valid-openai-function-call is-valid-openai-tools-call"), _function_calls
