@@ -36,6 +36,7 @@ class SiblingFiles:
         self.base = base
         self.files: list[Path] = []
         self.loses_missing = loses_missing
+        self._documents: dict[Path, str] = {}
 
     def _missing(self, reading: FileReading, message: str, path: Steps) -> None:
         (reading.loss if self.loses_missing else reading.problem)(message, path)
@@ -78,6 +79,15 @@ class SiblingFiles:
         """An image as a data URL; empty, with a loss or a problem, where there is none of this name."""
         found = self.find(reading, name, path)
         return (found and self._opened(data_url, reading, found, path)) or ""
+
+    def pdf_text(self, reading: FileReading, name: str, path: Steps) -> str:
+        """The text of a PDF, which is read once; empty, with a loss or a problem, where there is none of this name."""
+        found = self.find(reading, name, path)
+        if found is not None and found not in self._documents:
+            from honestone.system.documents import document_text
+
+            self._documents[found] = self._opened(document_text, reading, found, path) or ""
+        return self._documents[found] if found is not None else ""
 
     def _opened(self, read: Callable[[Path], str], reading: FileReading, file: Path, path: Steps) -> str | None:
         if file not in self.files:

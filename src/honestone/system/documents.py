@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -27,18 +28,17 @@ def document_text(path: Path) -> str:
     """
     kind, what = DOCUMENTS[path.suffix.lower()]
     data = _read(path)
-    command = [sys.executable, "-I", _document.__file__]
-    ended = asyncio.run(
-        run(
-            command,
-            cwd=path.resolve().parent,
-            env=base_environment(),
-            stdin=f"{kind}\n".encode() + data,
-            timeout=_SECONDS,
-            output_limit=MAX_TEXT,
-            limits=_LIMITS,
-        )
+    reading = run(
+        [sys.executable, "-I", _document.__file__],
+        cwd=path.resolve().parent,
+        env=base_environment(),
+        stdin=f"{kind}\n".encode() + data,
+        timeout=_SECONDS,
+        output_limit=MAX_TEXT,
+        limits=_LIMITS,
     )
+    with ThreadPoolExecutor(1) as thread:  # a loop may be under way in this one
+        ended = thread.submit(asyncio.run, reading).result()
     if ended.exit == _document.MISSING:
         raise FileError(
             f"`{path.name}` is {what}, and the library that reads it is not installed",
@@ -51,7 +51,7 @@ def document_text(path: Path) -> str:
         raise FileError(
             f"`{path.name}` is damaged, or larger than what is read of a document ({limits})", hint=_AS_TEXT
         )
-    return ended.stdout.decode(errors="replace")
+    return ended.stdout.decode(errors="replace").replace("\0", "")
 
 
 def _read(path: Path) -> bytes:

@@ -61,7 +61,7 @@ from honestone.interop.sibling_files import LEFT_OUT, SiblingFiles
 MAX_CASES: Final = 10_000
 T = TypeVar("T")
 _IMAGES: Final = words(".png .jpg .jpeg .gif .webp")
-_MEDIA: Final = words(".bmp .svg .tiff .pdf .mp3 .wav .ogg .mp4 .mov .webm")
+_MEDIA: Final = words(".bmp .svg .tiff .mp3 .wav .ogg .mp4 .mov .webm")
 # Characters that all prompts together may come to once their variables are filled in.
 MAX_FILLED_IN_ALL: Final = 50_000_000
 
@@ -682,6 +682,8 @@ class _Config:
             return _UNREAD
         if suffix_of(name) in _IMAGES:
             return self.siblings.data_url(reading, name, path) or _UNREAD
+        if name.lower().endswith(".pdf"):
+            return self.siblings.pdf_text(reading, name, path) or _UNREAD
         if suffix_of(name) in _MEDIA:
             reading.loss(f"the variable `{value[:60]}` is neither text nor an image that models take", path)
             return _UNREAD
