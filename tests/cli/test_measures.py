@@ -179,6 +179,16 @@ def test_measures_by_code(desk: Desk) -> None:
     assert list(found.values()).count("pass") == 16
 
 
+def test_elements_of_xml_that_a_file_names(desk: Desk) -> None:
+    """A mapping or a list in a file is read as one here; a file that is missing leaves no weaker assertion behind."""
+    desk.file("needed.json", '{"requiredElements": ["a.c"]}')
+    desk.file("c.yaml", config(("far", "<a><b>1</b></a>", '{"type": "is-xml", "value": "file://needed.json"}')))
+    assert verdicts(desk.run("eval", "c.yaml", "--json").json) == {"far": "fail"}
+    desk.file("c.yaml", config(("gone", "<a/>", '{"type": "is-xml", "value": "file://no.json"}')))
+    assert desk.run("eval", "c.yaml").is_refusal
+    assert verdicts(desk.run("eval", "c.yaml", "--accept-loss", "--json").json) == {"gone": "skipped"}
+
+
 def test_measures_in_a_rubric_of_our_own(desk: Desk) -> None:
     """The same checks by our names, with their options; a wrong option is refused with its place."""
     desk.file("note.md", "The cat sat on the mat")

@@ -32,6 +32,19 @@ def test_a_variable_that_names_a_pdf_is_its_text(desk: Desk) -> None:
     assert [case["verdict"] for case in again] == ["pass", "fail"]
 
 
+def test_a_pattern_of_pdfs_is_a_case_each(desk: Desk) -> None:
+    """As of other files; one whose name is nothing but the ending is a text like any other."""
+    desk.file("papers/one.pdf", pdf("Signed: Ada Lovelace"))
+    desk.file("papers/two.pdf", pdf("Signed: Grace Hopper"))
+    desk.file("ada.txt", "Ada")
+    (desk.folder / ".pdf").symlink_to(desk.folder / "ada.txt")
+    test = "tests: [{vars: {doc: 'file://WHERE'}, assert: [{type: contains, value: Ada}]}]"
+    for where, verdicts in (("papers/*.pdf", ["pass", "fail"]), (".pdf", ["pass"])):
+        desk.file("c.yaml", f"prompts: ['{{{{doc}}}}']\nproviders: [echo]\n{test.replace('WHERE', where)}\n")
+        found = desk.run("eval", "c.yaml", "--json")
+        assert [case["verdict"] for case in found.json["cases"]] == verdicts, found.err
+
+
 def test_a_pdf_that_cannot_be_read_is_a_loss(desk: Desk) -> None:
     """Damaged, missing, or outside of the project: named with its place; the other case runs with --accept-loss."""
     desk.file("papers/one.pdf", pdf("Signed: Ada Lovelace"))

@@ -13,7 +13,7 @@ from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Check
 
 NAMES = ["order", "id", "item", "note"]
-WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=20)
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn")), max_size=20)
 
 
 def said(written: JsonObject, text: str) -> tuple[bool, str | None]:
@@ -28,6 +28,12 @@ def said(written: JsonObject, text: str) -> tuple[bool, str | None]:
         ("<my-card>x</my-card>", True, True),
         ("<img src='a>b.png'/><br>", True, True),
         ("<!-- note --><UL><LI>x</UL>", True, True),
+        ("\ufeff<p>x</p>", True, True),
+        ('<html><head><script>if (a<b && c>d) e = "</p></div>";</script></head><body>x</body></html>', True, True),
+        ("<ul><li>a<li>b</ul> As you asked.", False, True),
+        ("<html><body><p>one<p>two</body></html>\nHope this helps!", False, True),
+        ("<script>if (a<b && c>d) {}</script> Here you go", False, True),
+        ("</div><p>x</p></div>", True, True),
         ("Here is the page: <div>x</div>", False, True),
         ("<div>x</div> As you asked.", False, True),
         ("<answer>42</answer>", False, True),
@@ -38,7 +44,7 @@ def said(written: JsonObject, text: str) -> tuple[bool, str | None]:
     ],
 )
 def test_what_is_html_and_what_holds_some(text: str, is_html: bool, has_html: bool) -> None:
-    """Words outside of elements are no HTML; names that are placeholders as often do not make a text hold any."""
+    """A text with words outside its elements is not HTML; names that are often placeholders do not make it hold any."""
     assert said({"is-html": True}, text)[0] is is_html
     assert said({"not-is-html": True}, text)[0] is not is_html
     assert said({"contains-html": True}, text)[0] is has_html
@@ -75,6 +81,22 @@ def test_xml_inside_a_text() -> None:
     assert said({"contains-xml": "order.item"}, text) == (False, "it has no element `order.item`")
     assert said({"not-contains-xml": True}, text) == (False, "it contains XML")
     assert not said({"contains-xml": True}, "a <br/> and a <note>")[0]
+    for odd in (
+        "<_a>1</_a>",
+        "So: <\u0437\u0430\u043a\u0430\u0437>1</\u0437\u0430\u043a\u0430\u0437>",
+        "So: <a><!-- </a> --><b/></a>",
+        "So: <a><![CDATA[</a>]]></a>",
+    ):
+        assert said({"contains-xml": True}, odd)[0], odd
+
+
+def test_elements_next_to_each_other() -> None:
+    """Paths with several roots: an element for each, anywhere in the text, as models write their thoughts and their answer."""
+    text = "<thinking>a <b></thinking> So: <thinking>hm</thinking> <answer><id>1</id></answer>"
+    assert said({"contains-xml": ["thinking", "answer.id"]}, text)[0]
+    assert said({"not-contains-xml": ["thinking", "answer.id"]}, text)[0] is False
+    assert said({"contains-xml": ["thinking", "answer.no"]}, text) == (False, "it has no element `answer.no`")
+    assert said({"contains-xml": ["thinking", "end"]}, text) == (False, "it has no element `end`")
 
 
 @given(st.recursive(WORDS, lambda inner: st.lists(st.tuples(st.sampled_from(NAMES), inner), max_size=4), max_leaves=12))

@@ -566,7 +566,7 @@ tests:
 
 
 def test_images_of_an_input_are_given_to_models(folder: Path) -> None:
-    """Next to the file, at an address or as a data URL; one that is not there is left out, and what is no image is a loss."""
+    """Next to the file, at an address or as a data URL; one that is not there is left out, and what models do not take is a loss."""
     data = b"\x89PNG\r\n\x1a\n\0"
     (folder / "dot.png").write_bytes(data)
     (folder / "text.png").write_text("no image")
@@ -582,7 +582,20 @@ def test_images_of_an_input_are_given_to_models(folder: Path) -> None:
     assert [image.data for image in only(asked("data:image/png;base64,iVBORw0KGgoA")).images] == [data]
     gone = asked("gone.png")
     assert only(gone).input == "How many?" and not gone.losses and any("`gone.png`" in note for note in gone.notes)
-    assert ["`text.png`" in loss.message for loss in asked("text.png").losses] == [True]
+    for odd in ("text.png", "data:image/svg+xml;base64,PHN2Zz4=", "https://pictures.test/a dot.png"):
+        source = asked(odd)
+        assert [f"`{odd}`" in loss.message for loss in source.losses] == [True]
+        assert "base64" not in only(source).input
+
+
+def test_images_of_an_expected_output_are_lost(folder: Path) -> None:
+    """Judges read the reference as text, so its image is not put in as a long line of letters."""
+    (folder / "dot.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
+    said = "[{role: assistant, content: [{type: text, value: Like this}, {type: image, value: dot.png}]}]"
+    source = read(folder, f"tests: [{{id: a, criteria: g, input: q, expected_output: {said}}}]")
+    assert ["expected output" in loss.message for loss in source.losses] == [True]
+    reference = only(source).reference or ""
+    assert "Like this" in reference and "base64" not in reference
 
 
 def test_an_input_file_that_cannot_be_read_is_a_loss(folder: Path) -> None:

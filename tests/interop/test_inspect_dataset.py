@@ -92,6 +92,31 @@ def test_images_are_read_from_files_next_to_the_data_set(tmp_path: Path) -> None
     assert "leads out" in wrong(READERS[0], put(tmp_path, sample("../../../x.png"), name="f.jsonl"))[0]
 
 
+def test_images_that_cannot_be_sent_are_lost(tmp_path: Path) -> None:
+    """Of a kind that models do not take, or a part that is not even a mapping: a loss with its place."""
+    for part in ({"type": "image", "image": "data:image/svg+xml;base64,PHN2Zz4="}, 1, None, True):
+        sample = {"input": [{"role": "user", "content": [{"type": "text", "text": "Hi"}, part]}], "target": "1"}
+        source = suite_of(READERS[0], put(tmp_path, json.dumps([sample])))
+        assert len(lost(source)) == 1 and source.suite.cases[0].input == "Hi"
+
+
+def test_an_image_that_every_sample_names_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file cannot fill the memory."""
+    monkeypatch.setattr("honestone.interop.sibling_files.MAX_IMAGES", 100)
+    (tmp_path / "dot.png").write_bytes(PNG)
+    sample = {"input": [{"role": "user", "content": [{"type": "image", "image": "dot.png"}]}], "target": "1"}
+    document = put(tmp_path, "\n".join([json.dumps(sample)] * 9), name="d.jsonl")
+    with pytest.raises(UsageError, match="images of this file come to more than"):
+        READERS[0].read(document)
+
+
+def test_files_of_the_workspace_that_cannot_be_read_are_errors(tmp_path: Path) -> None:
+    """Without them the case would be another one."""
+    (tmp_path / "x.bin").write_bytes(b"\0\1\xff")
+    text = json.dumps([{"input": "a", "target": "b", "files": {"x": "x.bin"}}])
+    assert "not UTF-8" in wrong(READERS[0], put(tmp_path, text))[0]
+
+
 def test_what_needs_a_container_is_lost(tmp_path: Path) -> None:
     """Sandboxes, their scripts and sound are told, and nothing is run."""
     text = '{"input": [{"role": "user", "content": [{"type": "audio", "audio": "x.mp3"}]}], "target": "a", "sandbox": "docker", "setup": "rm -rf ~"}\n{"input": "b", "target": "c"}\n'
@@ -270,6 +295,19 @@ def test_samples_of_a_task_are_cases_and_its_scorers_checks(tmp_path: Path) -> N
     assert not source.losses
     assert source.places["fr"].endswith("task.py:7:1")
     assert [one.what for one in source.code] == ["the Inspect task `mine`"]
+
+
+def test_images_of_a_task_are_those_of_its_data_set(tmp_path: Path) -> None:
+    """Next to the task; one that is missing is a loss here too."""
+    (tmp_path / "dot.png").write_bytes(PNG)
+    for name, number in (("dot.png", 1), ("gone.png", 0)):
+        sample = _sample("a")
+        asked: Json = [{"role": "user", "content": [{"type": "image", "image": name}]}]
+        sample["sample"] = {"id": "a", "input": asked, "target": "1"}
+        made: Json = {"samples": [sample], "scorers": [{"name": "short", "asks": False}], "epochs": 1}
+        source = _task_suite(tmp_path, made)
+        assert len(source.suite.cases[0].images) == number == 1 - len(source.losses)
+        assert (tmp_path / "dot.png" in source.files) is bool(number)
 
 
 def test_a_scorer_that_asks_a_model_is_a_loss_and_a_question(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ SAME: list[tuple[str, dict[str, Any], str]] = [
     ("a {%- set q = 3 %} {{ q }}{# note #} {{ true }}{{ none }}", {}, "a 3 true"),
     ("{% raw %}{{a}}{% endraw %}", {"a": 1}, "{{a}}"),
     ("{{ a.items }} {{ a['items'] }} {{ xs[1] }}", {"a": {"items": "I"}, "xs": [1, 2]}, "I I 2"),
+    ("{{ 2000000000000000 / 2 }} {{ t - 1 }}", {"t": True}, "1000000000000000 0"),
     ("{% if gone > 3 or gone <= 3 %}x{% else %}y{% endif %}", {"a": 1}, "y"),
     ("{% for x in gone %}{{ x }}{% endfor %}.", {}, "."),
     ("{{ text | replace('a', 'b') | trim | capitalize }}", {"text": " aha "}, "Bhb"),

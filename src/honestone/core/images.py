@@ -72,9 +72,11 @@ IMAGE_MARK: Final = "[[image: "
 _WRITTEN: Final = re.compile(r"\[\[image: ((?:data:[\w/+.-]*;base64,)*)([^\]\s]+)\]\]")
 
 
-def written_image(address: str) -> str:
-    """An image in a text: a data URL, or an address of the web."""
-    return f"{IMAGE_MARK}{address}]]"
+def written_image(address: str) -> str | None:
+    """An image in a text, by a data URL or an address of the web; None where models would not take it. What a template
+    fills in later may be anything."""
+    written = f"{IMAGE_MARK}{address}]]"
+    return written if "{{" in address or IMAGE_MARK not in written_images(written)[0] else None
 
 
 def written_images(text: str) -> tuple[str, tuple[Image, ...]]:

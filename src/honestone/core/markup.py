@@ -1,15 +1,19 @@
-"""Whether a text is HTML or XML, or holds some. Nothing is fetched and no entity is expanded, and the time that it takes
-grows with the length of the text alone."""
+"""Whether a text is HTML or XML, or holds some. Nothing is fetched and no entity is expanded. What a text can take is
+bounded: every character is looked at a few times, and `contains-xml` gives up after `_MOST_PARSED`."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.parsers import expat
 
-_TAG: Final = re.compile(r"""<(/?)([A-Za-z][\w.:-]*)(?:\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*+)?>|<[A-Za-z][\w.:-]*/>""")
+# A quoted attribute may hold `>`, but not `<`: XML forbids it, and a search ends at the next one.
+_TAG: Final = re.compile(r"""<(/?)([^\W\d][\w.:-]*)(?:\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*+)?>|<[^\W\d][\w.:-]*/>""")
 _VOID: Final = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+# What is in these is not HTML.
+_RAW: Final = frozenset(["script", "style", "textarea", "title"])
 # Names that nothing but HTML has; others (`output`, `data`, `code`) stand for something else as often.
 _PLAIN: Final = frozenset(
     "html head body div span p a img h1 h2 h3 h4 h5 h6 ul ol li table tr td th form input button script style link meta "
@@ -17,18 +21,20 @@ _PLAIN: Final = frozenset(
 )
 _ELEMENTS: Final = (
     _VOID
+    | _RAW
     | _PLAIN
     | frozenset(
         "abbr address article aside audio b bdi bdo blockquote canvas caption cite code colgroup data datalist dd del "
         "details dfn dialog dl dt em fieldset figcaption figure footer header i iframe ins kbd label legend main map mark "
         "math menu meter nav noscript object optgroup option output picture pre progress q rp rt ruby s samp section "
-        "select slot small strong sub summary sup svg tbody template textarea tfoot thead time title u var video".split()
+        "select slot small strong sub summary sup svg tbody template tfoot thead time u var video".split()
     )
 )
 _DOCTYPE: Final = re.compile(r"<!doctype\s+html[^<>]*>", re.IGNORECASE)
 TOO_MANY: Final = "it has too many elements to look at all of them"
-# Characters of elements that are looked at in search of one that has what is asked for.
-_MOST_LOOKED_AT: Final = 20_000_000
+# Characters that are parsed to find an element with the paths asked for. Starting a parser costs as much as this many.
+_MOST_PARSED: Final = 2_000_000
+_START: Final = 100
 
 
 def markup_problem(kind: str, text: str, needed: Sequence[str] = ()) -> str | None:
@@ -44,26 +50,42 @@ def markup_problem(kind: str, text: str, needed: Sequence[str] = ()) -> str | No
     return _contains_xml_problem(text, needed)
 
 
+# ------------------------------------------------------------------------------------------------------------ HTML
+
+
 def _html_problem(text: str) -> str | None:
-    """Why a text is not HTML; None when it is: an element of HTML at least, and no words outside of elements."""
-    if text.lstrip().startswith("<?xml"):
+    """An end tag ends all elements inside its own; one without a start is passed over, as browsers do."""
+    text = text.strip().removeprefix("\ufeff")
+    if text.startswith("<?xml"):
         return "it is XML, not HTML"
-    text = _DOCTYPE.sub("", _without_comments(text))
-    depth, end, is_html = 0, 0, False
+    text = _DOCTYPE.sub("", _blanked(text, "<!--", "-->"))
+    path: list[str] = []
+    is_open: Counter[str] = Counter()
+    end, is_html = 0, False
     for tag, name, is_start in _tags(text):
-        if depth == 0 and text[end : tag.start()].strip():
-            return "words stand outside of its elements"
+        if path and path[-1] in _RAW and (is_start or name != path[-1]):
+            continue
+        if not path and text[end : tag.start()].strip():
+            return _TEXT_OUTSIDE
         is_html = is_html or name in _ELEMENTS or "-" in name
-        if name not in _VOID and not tag[0].endswith("/>"):
-            depth = depth + 1 if is_start else max(0, depth - 1)
+        if is_start and name not in _VOID and not tag[0].endswith("/>"):
+            path.append(name)
+            is_open[name] += 1
+        elif not is_start and is_open[name]:
+            while (ended := path.pop()) != name:
+                is_open[ended] -= 1
+            is_open[name] -= 1
         end = tag.end()
     if not is_html:
         return "no element of HTML in it"
-    return "words stand outside of its elements" if depth == 0 and text[end:].strip() else None
+    return _TEXT_OUTSIDE if not path and text[end:].strip() else None
+
+
+_TEXT_OUTSIDE: Final = "there is text outside its elements"
 
 
 def _has_html(text: str) -> bool:
-    """Whether a text holds HTML: a doctype, a tag that nothing else has, or the start and the end of an element."""
+    """A doctype, a tag that nothing else has, or the start and the end of an element."""
     if _DOCTYPE.search(text):
         return True
     started: set[str] = set()
@@ -81,16 +103,20 @@ def _tags(text: str) -> Iterator[tuple[re.Match[str], str, bool]]:
         yield tag, (tag[2] or tag[0][1:-2]).lower(), not tag[1]
 
 
-def _without_comments(text: str) -> str:
+def _blanked(text: str, start: str, end: str) -> str:
+    """The text with spaces in the place of all that is between two marks, and of the marks."""
     parts, at = [], 0
-    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
-        parts.append(text[at:start])
-        at = end + 3
-    return "".join(parts) + text[at:]
+    while (begin := text.find(start, at)) >= 0 and (found := text.find(end, begin + len(start))) >= 0:
+        parts += [text[at:begin], " " * (found + len(end) - begin)]
+        at = found + len(end)
+    return "".join([*parts, text[at:]])
+
+
+# ------------------------------------------------------------------------------------------------------------- XML
 
 
 def _xml_problem(text: str, needed: Sequence[str]) -> str | None:
-    """Why a text is not well-formed XML; None when it is, and has the elements of these paths (`root.child`)."""
+    """Why a text is not well-formed XML; None when it is, and has the elements of these paths."""
     deepest = max((path.count(".") + 1 for path in needed), default=0)
     seen: set[str] = set()
     path: list[str] = []
@@ -122,24 +148,34 @@ class _EntityDeclared(Exception):
 
 
 def _contains_xml_problem(text: str, needed: Sequence[str]) -> str | None:
-    """Why no element in a text is well-formed XML with these elements; None when one is."""
+    """Why no element in a text is well-formed XML; with paths, why there is not one for each root that has all of its own."""
+    if _xml_problem(text, needed) is None:
+        return None
+    wanted: dict[str, list[str]] = {} if needed else {"": []}
+    for path in needed:
+        wanted.setdefault(path.partition(".")[0], []).append(path)
     started: dict[str, list[int]] = {}
-    roots = {path.partition(".")[0] for path in needed}
-    problem, left = "no XML element in it", _MOST_LOOKED_AT
-    for tag in _TAG.finditer(text):
+    problems: dict[str, str] = {}
+    left = _MOST_PARSED
+    for tag in _TAG.finditer(_blanked(_blanked(text, "<!--", "-->"), "<![CDATA[", "]]>")):
         name = tag[2]
-        if name is None or tag[0].endswith("/>") or (roots and name not in roots):
+        root = name if needed else ""
+        if name is None or tag[0].endswith("/>") or root not in wanted:
             continue
         places = started.setdefault(name, [])
         if not tag[1]:
             places.append(tag.start())
         elif places:
             element = text[places.pop() : tag.end()]
-            left -= len(element)
+            left -= len(element) + _START
             if left < 0:
                 return TOO_MANY
-            found = _xml_problem(element, needed)
-            if found is None:
+            problem = _xml_problem(element, wanted[root])
+            if problem is not None:
+                problems[root] = problem
+                continue
+            del wanted[root]
+            if not wanted:
                 return None
-            problem = found
-    return problem
+    root = next(iter(wanted))
+    return problems.get(root, f"it has no element `{root}`" if root else "no XML element in it")

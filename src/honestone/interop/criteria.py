@@ -176,7 +176,9 @@ def text_of_parts(
     for index, part in enumerate(content):
         text = part if isinstance(part, str) else _text_of_part(part, (*path, index), data_url)
         if text is None:
-            reading.loss("a part of a message that is neither text nor an image has no meaning here", (*path, index))
+            reading.loss(
+                "a part of a message that is neither text nor an image that models take is left out", (*path, index)
+            )
         elif text:
             parts.append(text)
     return "\n".join(parts)
@@ -185,6 +187,8 @@ def text_of_parts(
 def _text_of_part(part: Any, path: Steps, data_url: Callable[[str, Steps], str] | None) -> str | None:
     """Its text, or its image by the address (see `written_images`), in the words of any API. Empty where the file of an image
     cannot be read, which has been reported."""
+    if not isinstance(part, dict):
+        return None
     leaves = dict(_leaves(part))
     kind = leaves.get("type", "text") if "modality" not in leaves else leaves["modality"]
     if kind in ("text", "input_text"):
@@ -198,7 +202,7 @@ def _text_of_part(part: Any, path: Steps, data_url: Callable[[str, Steps], str] 
     if not address.startswith(("data:", "http:", "https:", "{{")):
         if address and not data and data_url is not None:
             address = data_url(address, path)
-            return address and written_image(address)
+            return written_image(address) if address else ""
         address = f"data:;base64,{data}" if data else ""
     return written_image(address) if address else None
 

@@ -14,6 +14,8 @@ from honestone.formats.project import may_read
 from honestone.formats.reader import FileReading, Steps
 from honestone.formats.source import Loss
 
+# Characters that the images of one reading may come to: the same image may be named in every case.
+MAX_IMAGES: Final = 200_000_000
 # How many files one reading may open: a glob over a whole disk is a mistake.
 MAX_FILES: Final = 5_000
 LEFT_OUT: Final = "--accept-loss leaves it out"
@@ -28,6 +30,21 @@ def data_url(file: Path) -> str:
     return f"data:{media_type};base64,{b64encode(data).decode('ascii')}"
 
 
+class ImageRoom:
+    """How much of the room for images the files read so far have taken."""
+
+    def __init__(self) -> None:
+        self._taken = 0
+
+    def add(self, url: str, reading: FileReading, path: Steps) -> None:
+        """Raises UsageError where the images come to too much."""
+        self._taken += len(url)
+        if self._taken > MAX_IMAGES:
+            place = reading.marked.at(path)
+            message = f"the images of this file come to more than {MAX_IMAGES // 1_000_000} MB"
+            raise UsageError(message, place=place, hint="split the file, or name the images by https:// addresses")
+
+
 class SiblingFiles:
     """The folder of a file and what has been read from it. Every failure is a problem at the place that names the file; a
     file that is missing or cannot be read is a loss where `loses_missing`, in formats whose own tool runs without it."""
@@ -36,7 +53,14 @@ class SiblingFiles:
         self.base = base
         self.files: list[Path] = []
         self.loses_missing = loses_missing
+        self.images = ImageRoom()
         self._documents: dict[Path, str] = {}
+
+    def losing_missing(self) -> SiblingFiles:
+        """The same files, where one that is missing or cannot be read is a loss."""
+        other = SiblingFiles(self.base, loses_missing=True)
+        other.files, other.images = self.files, self.images
+        return other
 
     def _missing(self, reading: FileReading, message: str, path: Steps) -> None:
         (reading.loss if self.loses_missing else reading.problem)(message, path)
@@ -78,16 +102,20 @@ class SiblingFiles:
     def data_url(self, reading: FileReading, name: str, path: Steps) -> str:
         """An image as a data URL; empty, with a loss or a problem, where there is none of this name."""
         found = self.find(reading, name, path)
-        return (found and self._opened(data_url, reading, found, path)) or ""
+        url = (found and self._opened(data_url, reading, found, path)) or ""
+        self.images.add(url, reading, path)
+        return url
 
-    def pdf_text(self, reading: FileReading, name: str, path: Steps) -> str:
-        """The text of a PDF, which is read once; empty, with a loss or a problem, where there is none of this name."""
-        found = self.find(reading, name, path)
-        if found is not None and found not in self._documents:
+    def pdf_text(self, reading: FileReading, file: Path, path: Steps) -> str | None:
+        """The text of a PDF that `find` or `glob` gave, which is taken out of it once."""
+        if file not in self._documents:
             from honestone.system.documents import document_text
 
-            self._documents[found] = self._opened(document_text, reading, found, path) or ""
-        return self._documents[found] if found is not None else ""
+            text = self._opened(document_text, reading, file, path)
+            if text is None:
+                return None
+            self._documents[file] = text
+        return self._documents[file]
 
     def _opened(self, read: Callable[[Path], str], reading: FileReading, file: Path, path: Steps) -> str | None:
         if file not in self.files:

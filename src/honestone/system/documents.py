@@ -37,8 +37,13 @@ def document_text(path: Path) -> str:
         output_limit=MAX_TEXT,
         limits=_LIMITS,
     )
-    with ThreadPoolExecutor(1) as thread:  # a loop may be under way in this one
-        ended = thread.submit(asyncio.run, reading).result()
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        ended = asyncio.run(reading)  # which Ctrl-C ends
+    else:
+        with ThreadPoolExecutor(1) as thread:
+            ended = thread.submit(asyncio.run, reading).result()
     if ended.exit == _document.MISSING:
         raise FileError(
             f"`{path.name}` is {what}, and the library that reads it is not installed",

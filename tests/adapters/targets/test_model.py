@@ -140,6 +140,14 @@ def test_another_artifact_is_the_prompt(artifact: str, expected: str) -> None:
     assert model.asked[1].text == "What?"
 
 
+def test_a_system_message_with_an_image_is_a_part_of_the_prompt() -> None:
+    """APIs take images from users alone; as text it would be a long line of letters."""
+    messages = (Message("system", "Like [[image: https://x.org/a.png]]"), Message("user", "Draw it"))
+    prompt = prompt_for(Task(messages=messages))
+    assert prompt.system is None and "[image 1," in prompt.text and "[[image" not in prompt.text
+    assert [one.path for one in prompt.images] == ["https://x.org/a.png"]
+
+
 def test_images_of_the_input_go_with_the_prompt() -> None:
     """Their numbers are in its text. An artifact brings none, whatever it says."""
     image = "[[image: https://x.org/a.png]]"

@@ -14,7 +14,7 @@ from typing import Any, Final
 from honestone.adapters.machine import require
 from honestone.adapters.targets.trace_parsing import since
 from honestone.core.artifact import Version
-from honestone.core.images import written_images
+from honestone.core.images import IMAGE_MARK, written_images
 from honestone.core.json_value import fence_of
 from honestone.core.skill.skill_file import SKILL_FILE, Skill
 from honestone.core.suite.case import Case, as_prompt
@@ -89,9 +89,11 @@ def _failed(why: str, started: float, usage: Usage | None = None) -> Output:
 
 
 def prompt_for(task: Task) -> Prompt:
-    """A leading system message is the system prompt; the attempt is the draw, for models that have a seed."""
-    first = task.messages[0] if task.messages else None
-    system = first.content if first is not None and first.role == "system" and len(task.messages) > 1 else None
+    """A leading system message is the system prompt, unless it has images, which APIs take from users alone; the attempt is
+    the draw, for models that have a seed."""
+    first = task.messages[0] if len(task.messages) > 1 else None
+    is_system = first is not None and first.role == "system" and IMAGE_MARK not in first.content
+    system = first.content if first is not None and is_system else None
     written = as_prompt(task.messages[1:] if system is not None else task.messages) if task.messages else ""
     asked, images = written_images(written)
     skills = (*([task.skill] if task.skill is not None else ()), *task.more_skills)

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from honestone.core.errors import FileError
-from honestone.core.images import written_image
+from honestone.core.images import IMAGE_MARK, written_image, written_images
 from honestone.core.suite.case import Message, as_prompt
 from honestone.formats.marked import read_text
 from honestone.formats.project import repository_of
 from honestone.formats.reader import FileEntry, FileReading, Steps, shown, words
 from honestone.interop.agentv.keys import TABLES
-from honestone.interop.sibling_files import data_url
+from honestone.interop.sibling_files import ImageRoom, data_url
 
 _PLACEHOLDER: Final = re.compile(r"\{\{-?\s*([A-Za-z_][\w.]*)\s*(?:\|[^}]*)?-?\}\}")
 _IMAGE_ADDRESSES: Final = ("data:", "https://", "http://")
@@ -83,6 +83,7 @@ class Texts:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.files: list[Path] = []
+        self._images = ImageRoom()
         real = folder.resolve()
         self._levels: Final = len(real.relative_to(repository_of(real)).parts)
 
@@ -154,7 +155,10 @@ class Texts:
         if value is None or kind not in ("file", "image"):
             return value or ""
         if kind == "image" and value.startswith(_IMAGE_ADDRESSES):
-            return written_image(value)
+            image = written_image(value)
+            if image is None:
+                take.loss(f"the image `{value[:60]}` is not of a kind that models take")
+            return image or ""
         return self.attached(take.reading, (*take.path, "value"), value, is_image=kind == "image")
 
     def attached(self, reading: FileReading, path: Steps, name: str, *, is_image: bool = False) -> str:
@@ -167,7 +171,9 @@ class Texts:
             return ""
         try:
             if is_image:
-                return written_image(self._read(data_url, name))
+                url = self._read(data_url, name)
+                self._images.add(url, reading, path)
+                return written_image(url) or ""
             text = self.file(name)
         except FileError as error:
             reading.loss(
@@ -187,6 +193,9 @@ class Texts:
 
     def reference_at(self, reading: FileReading, path: Steps, value: Any) -> str | None:
         found = as_prompt(self.messages_at(reading, path, value))
+        if IMAGE_MARK in found:
+            reading.loss("an image in an expected output is not shown to judges", path)
+            found = written_images(found)[0]
         return found if found.strip() else None
 
     # -------------------------------------------------------------------------------------------------- prompts

@@ -152,7 +152,7 @@ class _Writer:
         if case.rubric.title:
             self.lose(place, "the title of its rubric")
         if case.images:
-            self.lose(place, "the images of its input, which AgentV reads from files alone")
+            self.lose(place, "the images of its input, which AgentV reads only from files")
         turns, criteria = self._conversation(place, case)
         asked = turns or self._input(place, case.messages)
         said = {**asked, **self._answer(place, case)}

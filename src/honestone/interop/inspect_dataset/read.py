@@ -53,7 +53,7 @@ def _likeness(sample: Any) -> int:
 
 def _read(document: Document) -> SuiteSource:
     main = FileReading(MarkedLine(document.name, Node(None, None, 1, 1), 1))
-    siblings = SiblingFiles(document.path.parent, loses_missing=True)
+    siblings = SiblingFiles(document.path.parent)
     cases = Cases("samples")
     readings: list[FileReading] = []
     for number, at in enumerate(_samples(document, main), 1):

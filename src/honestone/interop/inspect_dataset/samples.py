@@ -23,7 +23,7 @@ SHORT_KEY: Final = 4
 
 def sample_case(at: FileEntry, number: int, siblings: SiblingFiles) -> Case | None:
     id = at.text("id") or str(number)
-    messages = _messages(at, siblings)
+    messages = _messages(at, siblings.losing_missing())
     choices = _choices(at)
     targets = _targets(at)
     metadata = _metadata(at)

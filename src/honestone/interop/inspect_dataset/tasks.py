@@ -40,6 +40,7 @@ def read_task(document: Document) -> SuiteSource:
         raise _needs_permission(document)
     main = FileReading(MarkedLine(document.name, node_of(None, (1, 1)), 1))
     cases = Cases("samples")
+    siblings = SiblingFiles(document.path.parent)
     tasks = list(_tasks(document.text))
     if not tasks:
         main.problem("no function of this file is decorated with `@task`", ())
@@ -47,13 +48,13 @@ def read_task(document: Document) -> SuiteSource:
         made = document.run_code and _made(name, line, document, document.run_code, main)
         reading = FileReading(MarkedLine(document.name, node_of(made, (line, 1)), line))
         reading.runs(f"the Inspect task `{name}`", (), document.path, makes_cases=True)
-        for at, case in _cases(reading, name, document) if made else ():
+        for at, case in _cases(reading, name, document, siblings) if made else ():
             cases.add(case if len(tasks) == 1 else replace(case, id=f"{name}/{case.id}"), at)
         if document.run_code is None:
             cases.add(Case(id=name, rubric=undecided(), messages=(), skip="its samples are made by code"), reading.at())
         main.join(reading)
     main.finish(*FORMATS.defaults("inspect-task"))
-    return main.suite_source(document, "inspect-task", Suite(cases=cases.all()), cases)
+    return main.suite_source(document, "inspect-task", Suite(cases=cases.all()), cases, siblings.files)
 
 
 def _needs_permission(document: Document) -> UsageError:
@@ -95,10 +96,11 @@ def _made(name: str, line: int, document: Document, run_code: RunCode, main: Fil
 _INSTALL: Final = "install Inspect where honestone is installed: pip install inspect_ai"
 
 
-def _cases(reading: FileReading, name: str, document: Document) -> Iterator[tuple[FileEntry, Case]]:
+def _cases(
+    reading: FileReading, name: str, document: Document, siblings: SiblingFiles
+) -> Iterator[tuple[FileEntry, Case]]:
     """The cases of what a task made: what the solver asks is the input, and each scorer a criterion."""
     made = reading.at()
-    siblings = SiblingFiles(document.path.parent)
     for number, one in enumerate(made.each("samples"), 1):
         at = one.below("sample")
         case = sample_case(at, number, siblings) if at.read(TABLES["sample"]) else None

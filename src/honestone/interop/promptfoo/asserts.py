@@ -243,10 +243,14 @@ def _is_json(a: Assertion) -> Criterion | None:
 def _is_markup(a: Assertion) -> Criterion | None:
     """`is-html`, `contains-html`, `is-xml` and `contains-xml`; XML with a `value` must have these elements."""
     value = a.value()
+    if value is None and a.at.raw("value") is not None:
+        return None  # which was lost
     if a.type.endswith("-html") or value in (None, "", [], {}):
         return a.check(a.type, True)
     if isinstance(value, dict):
-        value = a.below(TABLES["xml"]).raw("requiredElements")
+        if isinstance(a.at.raw("value"), dict):
+            a.below(TABLES["xml"])
+        value = value.get("requiredElements")
     names = [one.strip() for one in value.split(",")] if isinstance(value, str) else value
     if not isinstance(names, list) or not names or not all(isinstance(one, str) and one for one in names):
         a.takes("names of elements", value)

@@ -682,8 +682,6 @@ class _Config:
             return _UNREAD
         if suffix_of(name) in _IMAGES:
             return self.siblings.data_url(reading, name, path) or _UNREAD
-        if name.lower().endswith(".pdf"):
-            return self.siblings.pdf_text(reading, name, path) or _UNREAD
         if suffix_of(name) in _MEDIA:
             reading.loss(f"the variable `{value[:60]}` is neither text nor an image that models take", path)
             return _UNREAD
@@ -702,7 +700,8 @@ class _Config:
         return self.text_of(reading, found, path)
 
     def text_of(self, reading: FileReading, file: Path, path: Steps) -> str:
-        text = self.siblings.open(reading, file, path)
+        is_pdf = file.suffix.lower() == ".pdf"
+        text = (self.siblings.pdf_text if is_pdf else self.siblings.open)(reading, file, path)
         return _UNREAD if text is None else text
 
     # --------------------------------------------------------------------------------------------------- the cases

@@ -107,11 +107,13 @@ def _of_environment(name: str, lost: list[str], empty: list[str]) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value as it is put into a text: data as JSON, nothing for null."""
+    """A value as it is put into a text: data as JSON, nothing for null, a whole number without a point."""
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, range):
         value = list(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     # What is left is a name that is not a variable: it is empty, and says so when it is turned into text.
     return _as_json(value) if isinstance(value, bool | int | float | list | tuple | Mapping) else str(value)
 
@@ -262,7 +264,7 @@ def _said(node: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import ChainableUndefined
+    from jinja2 import ChainableUndefined, Undefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     class Missing(ChainableUndefined):
@@ -305,11 +307,13 @@ def _environment() -> Environment:
             return self.undefined(obj=obj, name=str(argument))
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-            if operator == "+":
-                if isinstance(left, str) or isinstance(right, str):  # as in JavaScript
-                    return _bounded(_shown(left) + _shown(right))
-                return _number(left) + _number(right)
-            return super().call_binop(context, operator, _number(left), _number(right))
+            if operator == "+" and (isinstance(left, str) or isinstance(right, str)):  # as in JavaScript
+                return _bounded(_shown(left) + _shown(right))
+            if isinstance(left, Undefined) or isinstance(right, Undefined):
+                raise _Unreadable(_COUNTS_WITH_NOTHING)
+            if operator in "+*%":  # which can make something very large
+                left, right = _number(left), _number(right)
+            return super().call_binop(context, operator, left, right)
 
     made = Sandbox(autoescape=False, undefined=Missing, finalize=_put, keep_trailing_newline=True, optimized=False)
     made.globals.clear()
@@ -321,6 +325,9 @@ def _environment() -> Environment:
     return made
 
 
+_COUNTS_WITH_NOTHING: Final = (
+    "it counts with a name that is not a variable; a name with a hyphen is a subtraction to Nunjucks"
+)
 _LOOP: Final = frozenset(("index", "index0", "revindex", "revindex0", "first", "last", "length"))
 
 
@@ -332,12 +339,6 @@ def _range(*ends: int) -> range:
 
 
 def _number(value: Any) -> Any:
-    from jinja2 import Undefined
-
-    if isinstance(value, Undefined):
-        raise _Unreadable(
-            "it counts with a name that is not a variable; a name with a hyphen is a subtraction to Nunjucks"
-        )
     if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e15:
         raise _Unreadable(f"it counts with `{visible(str(value)[:40], 40)}`, which is not a number")
     return value
