@@ -92,12 +92,12 @@ def outliving(name: str, words: list[str]) -> Attack:
     def build(desk: Desk) -> None:
         desk.put("a.md", "text")
         desk.put("r.yaml", RUBRIC)
-        late = f"sleep 1; : > {desk.folder}/late"
+        late = f"sleep 2; : > {desk.folder}/late"
         started = f"subprocess.Popen([*{words!r}, {late!r}], stdin=-3, stdout=-3, stderr=-3)\ntime.sleep(0.2)\n"
         desk.put("probe.py", HEAD.format(desk=str(desk.folder)) + started)
 
     def gone(desk: Desk, ended: Ended) -> bool:
-        time.sleep(1.2)
+        time.sleep(2.2)
         return not desk.has("late")
 
     return Attack(

@@ -95,19 +95,21 @@ def end_as(status: int, ours: int) -> NoReturn:
 
 
 def end_below(ours: int) -> None:
-    """SIGKILL to every process that descends from us."""
-    parents = {}
+    """SIGKILL to every process that descends from us, parents first: a shell whose command is killed before it would go on
+    with its next one."""
+    children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", "rb") as file:
-                    parents[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
+                    parent = int(file.read().rpartition(b")")[2].split()[1])
             except (OSError, ValueError, IndexError):
-                pass
-    below = {ours}
-    while more := {pid for pid, parent in parents.items() if parent in below} - below:
-        below |= more
-    for pid in below - {ours}:
+                continue
+            children.setdefault(parent, []).append(int(name))
+    below = [ours]
+    for pid in below:
+        below += children.pop(pid, ())
+    for pid in below[1:]:
         try:
             os.kill(pid, signal.SIGKILL)
         except OSError:
