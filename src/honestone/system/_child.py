@@ -95,8 +95,8 @@ def end_as(status: int, ours: int) -> NoReturn:
 
 
 def end_below(ours: int) -> None:
-    """SIGKILL to every process that descends from us, parents first: a shell whose command is killed before it would go on
-    with its next one."""
+    """SIGKILL to every process that descends from us, parents first: a shell whose command is killed before it would begin
+    its next one."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
