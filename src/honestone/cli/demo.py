@@ -236,7 +236,7 @@ def _call(place: Path, words: list[str]) -> int:
     It has a process group of its own, so that Ctrl-C and SIGTERM reach it once: from here.
     """
     sys.stdout.flush()
-    command = [sys.executable, "-m", "honestone", *words]
+    command = [sys.executable, "-P", "-m", "honestone", *words]
     running = subprocess.Popen(command, cwd=place, env=_environment(), process_group=0)
     before = {one: signal.signal(one, lambda number, _: running.send_signal(number)) for one in _STOPPING}
     try:

@@ -15,6 +15,8 @@ from honestone import __version__
 from honestone.cli.commands import GROUPS
 from honestone.core.errors import HonestoneError, Interrupted, StoreAway
 
+_ARGS_FROM = "--args-from"
+
 EPILOG = """\b
 Exit codes
   0    passed
@@ -106,9 +108,17 @@ class LazyGroup(StrictGroup):
     invoke_without_command=True,
 )
 @click.version_option(__version__, "-V", "--version", message="honestone %(version)s")
+@click.option(
+    "--args-from",
+    "args_variable",
+    metavar="VARIABLE",
+    help="Take the arguments from this variable, split into words as a shell does. Must be the first argument.",
+)
 @click.pass_context
-def cli(ctx: click.Context) -> None:
+def cli(ctx: click.Context, args_variable: str | None) -> None:
     """Say what good looks like. Measure it honestly. Make it better until it is."""
+    if args_variable is not None:  # `_arguments` takes it where it is the first word
+        raise click.UsageError(f"{_ARGS_FROM} must be the first argument, and it cannot be used twice", ctx)
     if ctx.invoked_subcommand is None:
         from importlib.resources import files
 
@@ -131,11 +141,12 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _run(args: Sequence[str] | None) -> int:
+    words: Sequence[str] = sys.argv[1:] if args is None else args
     try:
-        code = cli.main(args=None if args is None else list(args), prog_name="honestone", standalone_mode=False)
+        words = _arguments(words)
+        code = cli.main(args=list(words), prog_name="honestone", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except (Interrupted, StoreAway) as stopped:
-        words = sys.argv[1:] if args is None else args
         report(stopped, resume=shlex.join(["honestone", *(word for word in words if word != "--fresh")]))
         return stopped.exit_code
     except HonestoneError as error:
@@ -156,6 +167,26 @@ def _run(args: Sequence[str] | None) -> int:
             print("interrupted", file=sys.stderr)
             return 130
         return _report_crash(error)
+
+
+def _arguments(words: Sequence[str]) -> Sequence[str]:
+    """The words, those of the variable that `--args-from` names in its place.
+
+    A workflow passes on arguments in this way: no shell reads them, and no other interpreter starts in the checkout to
+    split them. Raises UsageError.
+    """
+    option, equals, name = words[0].partition("=") if words else ("", "", "")
+    if option != _ARGS_FROM:
+        return words
+    rest = list(words[1:])
+    if not equals:
+        name = rest.pop(0) if rest else ""
+    if name not in os.environ:
+        raise click.UsageError(f"{_ARGS_FROM} names a variable that is not set: {name or '(no name)'}")
+    try:
+        return [*shlex.split(os.environ[name]), *rest]
+    except ValueError as error:
+        raise click.UsageError(f"the variable {name} cannot be split into words: {str(error).lower()}") from None
 
 
 def _traced(args: Sequence[str] | None) -> int:

@@ -37,5 +37,6 @@ def _named(folder: Path) -> str | None:
 
 
 def _this_program() -> str:
+    # -P: it starts in the folder of a project, and a module of that folder must not answer for one of ours.
     script = Path(sys.executable).with_name(NAME)
-    return shlex.join([str(script)] if script.exists() else [sys.executable, "-m", NAME])
+    return shlex.join([str(script)] if script.exists() else [sys.executable, "-P", "-m", NAME])
