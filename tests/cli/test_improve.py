@@ -644,3 +644,40 @@ def test_an_interrupted_round_says_so(ready: Desk) -> None:
     assert "interrupted" in ready.run("show", "last", "--format", "diff").out
     (one,) = ready.run("show", "last", "--json").json["rounds"]
     assert one["decision"] is None and one["floor_violations"] == []
+
+
+CONTRACT = """\
+## Evaluation Contract
+
+**Threshold**: 80/100
+**Max rounds**: 2
+
+| # | Criterion | Weight | Sub-items |
+|---|-----------|--------|-----------|
+| 1 | words | 100% | □ It names the apple · □ It names the pear · □ It names the quince |
+"""
+
+
+@pytest.mark.parametrize("policy", ["belief", "keep-best"])
+def test_the_rounds_of_a_contract_are_the_default_of_rounds(ready: Desk, policy: str) -> None:
+    """`Max rounds` of rulph's contract limits the loop as `--rounds` would; the option comes before it."""
+    ready.file("contract.md", CONTRACT)
+    ready.file("honestone.toml", "[limits]\nrounds = 9\n")
+    judge, worker = ready.judge(), ready.worker("worker", "put(read() + b'More.\\n')")
+    done = improve(ready, worker, judge, rubric="contract.md", policy=policy, dry_run=True)
+    assert done.json["limits"]["rounds"] == 2 and len(done.json["rounds"]) <= 2, done.err
+    assert "at most 2 rounds" in done.err
+    more = improve(ready, worker, judge, rubric="contract.md", policy=policy, dry_run=True, rounds=3)
+    assert more.json["limits"]["rounds"] == 3
+
+
+def test_looks_of_one_judge_are_one_voter_in_rulphs_report(ready: Desk) -> None:
+    """Three looks of one judge cross-check nothing: each scoring and the contract of `--format rulph` say so."""
+    judge, other, worker = ready.judge(), ready.judge("other"), ready.worker("worker", ADD_ALL)
+    improve(ready, worker, judge, rounds=1, more=["--repeat", "3"])
+    shown = ready.run("show", "last", "--format", "rulph").out
+    assert shown.count("· LOW CONFIDENCE") == shown.count("📊 Score") == 2, shown
+    improve(ready, worker, judge, other, rounds=1, dry_run=True, holdout="none")
+    assert "LOW CONFIDENCE" not in ready.run("show", "last", "--format", "rulph").out
+    looks = ready.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--repeat", "3")
+    assert looks.code in (0, 1) and "LOW CONFIDENCE" in ready.run("show", "last", "--format", "rulph").out

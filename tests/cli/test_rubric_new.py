@@ -72,6 +72,9 @@ def test_a_template_with_other_bars(desk: Desk) -> None:
         (["--template", "readme", "--item", "a: b"], "written as it is"),
         (["--template", "readme", "--threshold", "101"], "from 0 to 100"),
         (["--template", "readme", "--floor", "nan"], "from 0 to 100"),
+        ([*FLAGS, "--threshold", "0.8", "--yes"], "is 80 meant?"),
+        ([*FLAGS, "--floor", "0.605", "--yes"], "is 60.5 meant?"),
+        ([*FLAGS, "--weight", "facts=0.7", "--weight", "voice=0.3", "--yes"], "are 70 30 meant?"),
         ([], "--about"),
         (["--about", "x"], "--criterion"),
         (["--about", "x", "--criterion", "a: b c", "--yes"], "at least two criteria"),
@@ -111,6 +114,29 @@ def test_nothing_is_written_over(desk: Desk) -> None:
     assert read_rubric(desk.folder / "rubric.yaml").rubric.title
 
 
+def test_a_draft_that_is_only_shown_refuses_no_file_that_is_there(desk: Desk) -> None:
+    """`--json` without `--yes` writes nothing, so a rubric that is there is no reason to refuse."""
+    desk.file("rubric.yaml", "mine\n")
+    shown = desk.run("rubric", "new", *FLAGS, "--json")
+    assert shown.code == 0 and shown.json["written"] is None, shown.err
+    assert desk.run("rubric", "new", *FLAGS, "--json", "--yes").is_refusal
+    assert (desk.folder / "rubric.yaml").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "rounds"), [("", 16), ("[limits]\nrounds = 7\n", 7)], ids=["by effort", "by settings"]
+)
+def test_the_contract_names_the_rounds_that_improve_will_have(desk: Desk, settings: str, rounds: int) -> None:
+    """`Max rounds` is the limit of an `improve` without options: that of the usual policy, or of the settings."""
+    desk.file("honestone.toml", settings)
+    desk.file("note.md", "An apple.\n")
+    made = desk.run("rubric", "new", *FLAGS, "--yes")
+    assert f"Max rounds  {rounds}\n" in made.out
+    judge, worker = desk.judge(), desk.worker("worker", "pass")
+    more = ("--worker", worker.spec, "--judge", judge.spec, "--dry-run", "--json")
+    assert desk.run("improve", "note.md", "--rubric", "rubric.yaml", *more).json["limits"]["rounds"] == rounds
+
+
 # ----------------------------------------------------------------------------------------------------------- by flags
 
 
@@ -120,7 +146,7 @@ def test_a_rubric_by_flags(desk: Desk) -> None:
     assert result.code == 0, result.err
     for words in (
         "Evaluation contract",
-        "Max rounds  5",
+        "Max rounds  16",
         "70 of 100",
         "60 for every criterion",
         "score = met / 5 x 100",
@@ -141,7 +167,7 @@ def test_an_agent_looks_first_and_accepts_then(desk: Desk) -> None:
     said = [*FLAGS, "--weight", "facts=70", "--weight", "voice=30", "--threshold", "80", "--floor", "0"]
     look = desk.run("rubric", "new", *said, "--json")
     assert look.code == 0 and look.json["written"] is None and os.listdir(desk.folder) == []
-    assert look.json["pass_condition"] == "overall >= 80" and look.json["max_rounds"] == 5
+    assert look.json["pass_condition"] == "overall >= 80" and look.json["max_rounds"] == 16
     assert [row["weight"] for row in look.json["criteria"]] == [70, 30]
     done = desk.run("rubric", "new", *said, "--json", "--yes").json
     assert done["written"] == "rubric.yaml"
@@ -374,11 +400,14 @@ def test_the_whole_conversation_in_english(desk: Desk) -> None:
         "a accept",
     ).presses("w")
     talk.sees("sum to 100").types("60 60")
-    talk.sees("sum to 120").types("70 30")
+    talk.sees("sum to 120").types("0.7 0.3")
+    talk.sees("are 70 30 meant?").types("70 30")
     talk.sees("70%", "a accept").presses("a")
     talk.sees("step 3 of 3", "overall score").types("eighty")
-    talk.sees("not a number from 0 to 100").types("80")
-    talk.sees("hides a weak one").types("90")
+    talk.sees("not a number from 0 to 100").types("0.8")
+    talk.sees("`0.8` is out of 100: is 80 meant?").types("80")
+    talk.sees("hides a weak one").types("0.7")
+    talk.sees("is 70 meant?").types("90")
     talk.sees("above the threshold").types("")
     code, said = talk.ends()
     assert code == 0, said

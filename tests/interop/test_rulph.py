@@ -67,6 +67,27 @@ def test_a_contract_is_a_rubric() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "rounds"),
+    [
+        ("**Max rounds**: 5", 5),
+        ("**Max rounds:** 3", 3),
+        ("Max rounds: 7", 7),
+        ("- Max rounds = 12", 12),
+        ("* **Maximum rounds**: `2` after the first scoring", 2),
+        ("**MAX ROUNDS**: 100", 100),
+        ("", None),
+        ("**Rounds played**", None),
+    ],
+)
+def test_the_rounds_of_a_contract_are_read(line: str, rounds: int | None) -> None:
+    """`Max rounds` in each spelling of the line; without one the contract asks for none."""
+    source = READERS[0].read(Document(path=Path("c.md"), text=CONTRACT.replace("**Max rounds**: 5", line)))
+    assert isinstance(source, ForeignRubric)
+    assert source.rounds == rounds
+    assert any("--rounds" in note for note in source.notes) == (rounds is not None)
+
+
 def test_a_contract_in_a_file_is_read_by_its_content(tmp_path: Path) -> None:
     """Whatever its name; remarks about it have a place in the Markdown."""
     (tmp_path / "x.txt").write_text(CONTRACT)
@@ -126,6 +147,10 @@ def test_the_real_report_is_read() -> None:
             "holds scores only: it lacks the Evaluation Contract",
         ),
         ("## Evaluation Contract", "## Agreement", "c.md:1:1", "has no Evaluation Contract"),
+        *(
+            ("rounds**: 5", f"rounds**: {value}", "c.md:8:", "not a whole number from 1 to 100")
+            for value in ("0", "101", "2.5", "1,000", "many", "-3", "")
+        ),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(old: str, new: str, place: str, message: str) -> None:

@@ -352,6 +352,7 @@ def improvement(result: str, **more: Any) -> Doc:
                 55.0,
                 reason="the score fell by 20.0, more than the 2 points allowed",
                 judges=[judge("codex"), judge("gemini", "DEGRADED", "timed out after 120 s")],
+                low_confidence=True,
             ),
             one_round(
                 3,

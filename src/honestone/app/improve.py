@@ -225,7 +225,7 @@ def _prepared(
     place = loop.guarded(place, workspace, rubric.checker, checks_of(rubric.rubric), judges.asked + judges.holdouts)
     size = [(request.artifact, loaded.version.size)]
     judging_options.refuse_too_big(judges.asked, rubric.rubric, request.judging, size, lambda _: loaded.version)
-    limits = loop.loop_limits(request, workspace, judges.calls)
+    limits = loop.loop_limits(request, workspace, judges.calls, rubric.rounds)
     shown = Question(artifact=Artifact(place.named, loaded.version), criteria=asked_criteria(rubric.rubric))
     packed = shown_in_part(judges.panel, shown)
     contract = rubric.contract(judges.asked)
@@ -405,11 +405,11 @@ _HINT = "--worker cmd:COMMAND, or a model or an agent CLI"
 
 
 def _policy_for(request: ImprovementRequest, rubric: Rubric) -> str:
-    """The policy asked for, or belief. Beliefs are about the noise of judges, of which code has none; and the worker's own
-    model stands in for a panel that failed as a whole, while a belief asks one judge at a time."""
+    """The policy asked for, or the usual one. The worker's own model stands in for a panel that failed as a whole, while a
+    belief asks one judge at a time."""
     asked = request.policy or "belief"
-    has_beliefs = rubric.asks_judges and not request.self_judge
-    return asked if has_beliefs or asked not in BY_BELIEF else "keep-best"
+    usual = "keep-best" if request.self_judge else loop.usual_policy(rubric)
+    return asked if usual in BY_BELIEF or asked not in BY_BELIEF else usual
 
 
 def _known_noise(workspace: Workspace, contracts: Sequence[Contract]) -> NoiseDoc | None:

@@ -21,7 +21,7 @@ from honestone import ports
 from honestone.adapters.functions import HOME, in_thread
 from honestone.adapters.registry import WORKER_TIMEOUT, AdapterContext, make_worker
 from honestone.app.between_calls import KEPT
-from honestone.app.judging_options import EFFORTS, JudgingOptions, limit, make_context, max_bytes
+from honestone.app.judging_options import EFFORTS, Effort, JudgingOptions, limit, make_context, max_bytes
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Entry, Version
 from honestone.core.contract import differences, digest_json
@@ -375,18 +375,36 @@ class ImprovementRequest:
     require_improvement: bool = False
 
 
-def loop_limits(request: ImprovementRequest, workspace: Workspace, calls: Callable[[int], int]) -> LoopLimits:
-    """The options before the settings before the effort's rounds and the `calls` that so many rounds need.
+def loop_limits(
+    request: ImprovementRequest, workspace: Workspace, calls: Callable[[int], int], contract_rounds: int | None = None
+) -> LoopLimits:
+    """The options before what the rubric's file asks for, before the settings, before the effort's rounds and the `calls`
+    that so many rounds need.
 
     A policy that decides by belief ends by what it believes and not by rounds without progress.
     """
     settings, effort = workspace.settings, EFFORTS[request.judging.effort]
     by_belief = request.policy in BY_BELIEF
-    usual = effort.belief_rounds if by_belief else effort.rounds
-    rounds = int(limit(request.rounds, settings, "rounds", usual))
+    asked = contract_rounds if request.rounds is None else request.rounds
+    rounds = usual_rounds(workspace, effort, by_belief=by_belief) if asked is None else asked
     meter = request.judging.meter(settings, calls=effort.belief_calls if by_belief else calls(rounds), minutes=MINUTES)
     found = LoopLimits(rounds=rounds, calls=meter.calls, minutes=meter.minutes, usd=meter.usd)
     return replace(found, patience=rounds) if by_belief else found
+
+
+def usual_policy(rubric: Rubric) -> str:
+    """The policy of a loop that names none. Beliefs are about the noise of judges, of which code has none."""
+    return "belief" if rubric.asks_judges else "keep-best"
+
+
+def rounds_to_expect(workspace: Workspace, rubric: Rubric) -> int:
+    """The rounds of `improve` by this rubric where no option is given."""
+    return usual_rounds(workspace, EFFORTS[JudgingOptions().effort], by_belief=usual_policy(rubric) in BY_BELIEF)
+
+
+def usual_rounds(workspace: Workspace, effort: Effort, *, by_belief: bool) -> int:
+    """The rounds of a loop for which nothing else was asked."""
+    return int(limit(None, workspace.settings, "rounds", effort.belief_rounds if by_belief else effort.rounds))
 
 
 def limits_in_words(limits: LoopLimits, more: str = "") -> str:

@@ -26,11 +26,14 @@ from honestone.system.files import Loaded, load_artifact, printable
 if TYPE_CHECKING:
     from honestone.adapters.checks import CheckRunner
     from honestone.engine.panel import Seat
+    from honestone.formats.rubric_file import RubricSource
+    from honestone.formats.source import ForeignRubric
 
 
 @dataclass(frozen=True, kw_only=True)
 class RubricPlan:
-    """`path` is the rubric's file, None for one made in Python; `exclude` are files that judge and so are not judged."""
+    """`path` is the rubric's file, None for one made in Python; `exclude` are files that judge and so are not judged;
+    `rounds` is how many rounds of improvement another tool's file asks for."""
 
     workspace: Workspace
     options: JudgingOptions
@@ -40,6 +43,7 @@ class RubricPlan:
     name: str | None
     checker: CheckRunner
     exclude: frozenset[Path]
+    rounds: int | None = None
 
     @classmethod
     def read(
@@ -55,10 +59,13 @@ class RubricPlan:
         """`artifacts` are what is judged, as far as they are files. Raises UsageError and its kinds."""
         if isinstance(rubric, Rubric):
             return cls.of(workspace, rubric, None, options, artifacts)
+        from honestone.formats.source import ForeignRubric
+
         allowed = options.outside(workspace.path)
         place, read_as = workspace.path(rubric), options.read_as
-        found = load_rubric(place, accept_loss=accept_loss, allowed=allowed, read_as=read_as, note=note)
-        return cls.of(workspace, found, rubric, options, artifacts)
+        found = load_source(place, accept_loss=accept_loss, allowed=allowed, read_as=read_as, note=note)
+        plan = cls.of(workspace, found.rubric, rubric, options, artifacts)
+        return replace(plan, rounds=found.rounds) if isinstance(found, ForeignRubric) else plan
 
     @classmethod
     def of(
@@ -201,7 +208,19 @@ def load_rubric(
     read_as: str | None = None,
     note: Callable[[str], None] | None = None,
 ) -> Rubric:
-    """A rubric, ours or another tool's.
+    """The rubric of `load_source` alone."""
+    return load_source(path, accept_loss=accept_loss, allowed=allowed, read_as=read_as, note=note).rubric
+
+
+def load_source(
+    path: Path,
+    *,
+    accept_loss: bool = False,
+    allowed: Sequence[Path] = (),
+    read_as: str | None = None,
+    note: Callable[[str], None] | None = None,
+) -> RubricSource | ForeignRubric:
+    """A rubric, ours or another tool's, with what else its file says.
 
     Raises SourceErrors for what a foreign file says and ours cannot, unless that is accepted; then it is noted.
     """
@@ -214,7 +233,7 @@ def load_rubric(
         for line in (f"{path} was read as {source.dialect}", *source.notes, *lost):
             if note is not None:
                 note(line)
-    return source.rubric
+    return source
 
 
 def with_bars(rubric: Rubric, *, threshold: float | None, floor: float | None, quorum: Quorum | None = None) -> Rubric:
@@ -229,10 +248,10 @@ def with_bars(rubric: Rubric, *, threshold: float | None, floor: float | None, q
 
 
 def bar_share(option: str, points: float) -> Fraction:
-    """A bar as a share 0-1 from points 0-100. Raises UsageError for other numbers, and for a threshold below 1."""
+    """A bar as a share 0-1 from points 0-100. Raises UsageError for other numbers, and for one between 0 and 1."""
     if not 0 <= points <= 100:  # NaN too
         raise UsageError(f"{option} is {points:g}, but must be from 0 to 100", hint=f"for example {option} 80")
-    meant = hundredfold(exact(points)) if option == "--threshold" else None
+    meant = hundredfold(exact(points))
     if meant is not None:
         raise UsageError(f"{option} is {points:g}, but it is out of 100", hint=f"is {meant} meant? {option} {meant}")
     return exact(points) / 100

@@ -80,6 +80,8 @@ class ForeignRubric:
     notes: tuple[str, ...] = ()
     losses: tuple[Loss, ...] = ()
     marks: Mapping[tuple[str, str], Any] = field(default_factory=dict)
+    # How many rounds of improvement the file asks for, where it says so: the default of `--rounds`.
+    rounds: int | None = None
 
 
 class SourceErrors(UsageError):

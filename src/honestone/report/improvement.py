@@ -155,6 +155,7 @@ def round_document(state: LoopState, entry: Round, event: events.EditProposed) -
         probability=state.probability(entry.version) if entry.version is not None and ballots else None,
         floor_violations=sorted(below_floor(after)) if after and not entry.is_open else [],
         flags=list(after.flags) if after else [],
+        low_confidence=after is not None and state.scorer.asks_judges and after.low_confidence,
         same_as=next(
             (r.number for r in state.rounds[: entry.number - 1] if r.version and r.version == entry.version), None
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from honestone.core.authoring.rubric_drafting import MAX_ROUNDS, RubricDraft, formula, method, pass_condition
+from honestone.core.authoring.rubric_drafting import RubricDraft, formula, method, pass_condition
 from honestone.core.numbers import show_bar, to_points
 from honestone.core.rubric import Criterion, as_written
 from honestone.report.documents.drafts import DraftCriterionDoc, DraftItemDoc, RubricDraftDoc
@@ -67,13 +67,13 @@ def _cells(criterion: Criterion, style: Style, columns: int) -> Iterator[str]:
         yield style.paint(f"score = {formula(criterion)}", "dim")
 
 
-def contract_lines(draft: RubricDraft, style: Style, columns: int) -> list[str]:
-    """What will be judged, by which rule and bar: the evaluation contract."""
+def contract_lines(draft: RubricDraft, rounds: int, style: Style, columns: int) -> list[str]:
+    """What will be judged, by which rule and bar, and the most rounds of `improve`: the evaluation contract."""
     facts = [
         ("Judged", line(draft.about)),
         ("Threshold", f"{show_bar(draft.threshold)} of 100"),
         ("Floor", f"{show_bar(draft.floor)} for every criterion" if draft.floor else "off"),
-        ("Max rounds", str(MAX_ROUNDS)),
+        ("Max rounds", str(rounds)),
         ("Method", method(draft.criteria)),
     ]
     out = [style.paint("Evaluation contract", "bold"), ""]
@@ -87,13 +87,13 @@ def contract_lines(draft: RubricDraft, style: Style, columns: int) -> list[str]:
     ]
 
 
-def draft_document(draft: RubricDraft) -> RubricDraftDoc:
+def draft_document(draft: RubricDraft, rounds: int) -> RubricDraftDoc:
     """The same as a document."""
     return RubricDraftDoc(
         target=draft.about,
         threshold=to_points(draft.threshold),
         floor=to_points(draft.floor),
-        max_rounds=MAX_ROUNDS,
+        max_rounds=rounds,
         method=method(draft.criteria),
         criteria=[_criterion_document(criterion, draft) for criterion in draft.criteria],
         pass_condition=pass_condition(draft.threshold, draft.floor),

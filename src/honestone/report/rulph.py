@@ -24,7 +24,8 @@ _NOT_OURS: Final = "these are the numbers of that tool's own record: honestone j
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scoring:
-    """One version's scores. rulph counts from 1: that is the original. `marks`: (criterion, its score, that of each judge)."""
+    """One version's scores. rulph counts from 1: that is the original. `marks`: (criterion, its score, that of each judge).
+    `low_confidence`: one judge alone voted on some item, however often it was asked."""
 
     round: int
     score: Number | None
@@ -32,6 +33,7 @@ class _Scoring:
     marks: Sequence[tuple[str, Number | None, Mapping[str, Number | None]]]
     below: Sequence[str]
     judges: Sequence[JudgeDoc]
+    low_confidence: bool
 
     @property
     def used(self) -> list[str]:
@@ -74,6 +76,7 @@ def _scorings(doc: ImprovementDoc) -> Sequence[_Scoring]:
                 marks=[(move.id, move.after, move.by_judge) for move in after],
                 below=one.floor_violations,
                 judges=one.judges,
+                low_confidence=one.low_confidence,
             )
         )
     return found
@@ -87,6 +90,7 @@ def _first(card: ScorecardDoc) -> _Scoring:
         marks=[(one.id, one.score, one.by_judge) for one in _parts(card)],
         below=[one.id for one in card.criteria if one.below_floor],
         judges=card.judges,
+        low_confidence=card.low_confidence,
     )
 
 

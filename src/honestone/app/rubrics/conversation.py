@@ -26,7 +26,7 @@ from honestone.core.authoring import rubric_drafting as drafting
 from honestone.core.authoring.lint import lint
 from honestone.core.authoring.rubric_drafting import CriterionWish, RubricDraft, ShippedRubric
 from honestone.core.errors import HonestoneError, Interrupted, UsageError
-from honestone.core.numbers import exact, show_bar
+from honestone.core.numbers import exact, hundredfold, show_bar
 from honestone.core.rubric import Criterion
 from honestone.report.rubric_draft import draft_table
 from honestone.report.templates import text_lines
@@ -154,8 +154,8 @@ class _Conversation:
         if flags.wanted:
             self.said.wanted, self.said.template, self.said.draft = flags.wanted, None, None
             self.said.is_listed = self.said.accepted = False
-        self.said.threshold = flags.threshold or self.said.threshold
-        self.said.floor = flags.floor or self.said.floor
+        self.said.threshold = self.said.threshold if flags.threshold is None else flags.threshold
+        self.said.floor = self.said.floor if flags.floor is None else flags.floor
         self.said.weights = flags.weights or self.said.weights
 
     # ----------------------------------------------------------------------------------------------------- step one
@@ -411,6 +411,9 @@ class _Conversation:
         number = drafting.parse_weight(text)
         if number is None:
             self.pages.note = f"`{line(text, 40)}` is not a number from 0 to 100"
+            return None
+        if (meant := hundredfold(number)) is not None:
+            self.pages.note = f"`{line(text, 40)}` is out of 100: is {meant} meant?"
             return None
         return exact(number) / 100
 

@@ -43,7 +43,8 @@ def new(
         return _write_template(template, request, force=force, as_json=as_json)
     if source is not None:
         return _from_file(source, request, yes=yes, force=force, as_json=as_json)
-    refuse_overwriting(request.output, force, example="rubric.yaml")
+    if yes or not as_json:  # a draft that is only shown writes nothing
+        refuse_overwriting(request.output, force, example="rubric.yaml")
     request.answers()  # what cannot be read is refused before anything is asked
     if yes or as_json or not sys.stdin.isatty():
         return _by_flags(request, yes=yes, force=force, as_json=as_json)
@@ -164,15 +165,17 @@ def _in_conversation(request: NewRubricRequest, *, force: bool) -> int:
 def _print_result(draft: RubricDraft, written: Path | None, notes: Sequence[str], *, as_json: bool) -> None:
     from msgspec.structs import replace
 
+    from honestone.app.loop import rounds_to_expect
     from honestone.report.rubric_draft import contract_lines, draft_document
 
+    rounds = rounds_to_expect(here(), draft.rubric())
     if as_json:
-        document = replace(draft_document(draft), notes=list(notes), written=str(written) if written else None)
+        document = replace(draft_document(draft, rounds), notes=list(notes), written=str(written) if written else None)
         write(dump(document) + "\n")
         return
 
     style = style_for(sys.stdout)
-    write(style.finish(contract_lines(draft, style, style.columns)))
+    write(style.finish(contract_lines(draft, rounds, style, style.columns)))
     if written is not None:
         write("\n")
         _print_next(written)

@@ -25,8 +25,6 @@ FEWEST_CRITERIA: Final = 2
 FEWEST_ITEMS: Final = 5
 MOST_ITEMS: Final = 10
 LEVELS: Final = (0, 25, 50, 75, 100)
-# What the loop does at its default effort; the contract names it.
-MAX_ROUNDS: Final = 5
 
 WHY_TWO: Final = (
     "at least two criteria are needed: one alone hides what is weak, and a second one gives it away. What else matters?"
@@ -370,7 +368,10 @@ def weights_problem(weights: Sequence[Fraction]) -> str | None:
         return "every weight has to be above 0"
     total = sum(weights, Fraction(0))
     if not 99 <= total <= 101:
-        return f"the weights have to sum to 100, and these sum to {as_written(total)}: share them out again"
+        told = f"the weights have to sum to 100, and these sum to {as_written(total)}"
+        meant = [str(as_written(weight * 100)) for weight in weights]
+        is_shares = 99 <= total * 100 <= 101
+        return f"{told}: are {' '.join(meant)} meant?" if is_shares else f"{told}: share them out again"
     return None
 
 

@@ -30,6 +30,9 @@ REPORT: Final = re.compile(
 )
 FROM_0_TO_100: Final = {ZERO: "not met at all", Fraction(100): "met in full"}
 
+_MAX_ROUNDS: Final = r"max(?:imum|\.)?[ _-]rounds"
+# As `--rounds` takes them.
+_MOST_ROUNDS: Final = 100
 _BOX: Final = "□☐☑☒■▢"
 _BOXED: Final = re.compile(rf"(?:^|\s*·?\s*)(?:[{_BOX}]|-?\s*\[[ xX]\])\s*")
 _LEVEL: Final = re.compile(r"(-?\d{1,9}(?:\.\d{1,9})?)\s*[:=]\s*(.+)", re.DOTALL)
@@ -61,6 +64,7 @@ class _Contract:
         criteria = tuple(self._criteria())
         self.threshold, self.threshold_line = self._bar("threshold", start)
         self.floor, self.floor_line = self._bar("floor", start)
+        self.rounds = self._rounds(start)
         if self.threshold is None:
             self._error("the contract names no threshold", start + 1, 1, "write **Threshold**: 90/100 above the table")
         draft = UncheckedRubric(
@@ -90,6 +94,32 @@ class _Contract:
 
     def _bar(self, word: str, start: int) -> tuple[Fraction | None, int | None]:
         """`**Threshold**: 90/100` of the contract, else `threshold 90/100` of the report's own summary."""
+        named = self._named(word, start)
+        if named is None:
+            return None, None
+        line, number, end = named
+        bar = _BAR.search(line, end)
+        if bar is None:
+            self._error(f"the {word} is not a number", number, end + 1, "write it as 90/100")
+            return ZERO, number
+        return exact(bar[1]) / 100, number
+
+    def _rounds(self, start: int) -> int | None:
+        """`**Max rounds**: 5`: how many rounds of improvement follow the first scoring, as `--rounds` counts them."""
+        named = self._named(_MAX_ROUNDS, start)
+        if named is None:
+            return None
+        line, number, end = named
+        stated = re.search(r"\S.*", line[end:].strip(" \t*_`:="))
+        found = re.match(r"(\d{1,9})(?![\d.,])", stated[0]) if stated else None
+        if found is None or not 1 <= int(found[1]) <= _MOST_ROUNDS:
+            hint = "write it as **Max rounds**: 5, or leave the line out"
+            self._error(f"Max rounds is not a whole number from 1 to {_MOST_ROUNDS}", number, end + 1, hint)
+            return None
+        return int(found[1])
+
+    def _named(self, word: str, start: int) -> tuple[str, int, int] | None:
+        """The line above the table that gives a value for `word` (a pattern), its number, and where in it the value begins."""
         above_table = self.rows[0].line if self.rows else len(self.lines)
         for number, whole in enumerate(self.lines[:above_table], 1):
             line = whole[:200]
@@ -97,14 +127,9 @@ class _Contract:
                 continue
             named = re.match(rf"[\W_]*(?:per-criterion |pass )?{word}[\W_]*?[:\s]", line, re.IGNORECASE)
             inside = named or re.search(rf"\b{word}\b\s*[:=]?\s*(?=\d)", line, re.IGNORECASE)
-            if inside is None:
-                continue
-            bar = _BAR.search(line, inside.end())
-            if bar is None:
-                self._error(f"the {word} is not a number", number, inside.end() + 1, "write it as 90/100")
-                return ZERO, number
-            return exact(bar[1]) / 100, number
-        return None, None
+            if inside is not None:
+                return line, number, inside.end()
+        return None
 
     # ------------------------------------------------------------------------------------------ the table
 
@@ -259,8 +284,13 @@ def _lacks_contract(text: str, name: str) -> UsageError:
 
 def _read(document: Document) -> ForeignRubric:
     contract = _Contract(document.text, document.name)
+    rounds = [] if contract.rounds is None else [f"rulph: Max rounds {contract.rounds} is the default of --rounds"]
     return ForeignRubric(
-        rubric=contract.rubric, dialect="rulph", marked=contract.marked(), notes=FORMATS.defaults("rulph")
+        rubric=contract.rubric,
+        dialect="rulph",
+        marked=contract.marked(),
+        notes=(*FORMATS.defaults("rulph"), *rounds),
+        rounds=contract.rounds,
     )
 
 

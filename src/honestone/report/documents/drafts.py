@@ -39,7 +39,7 @@ class RubricDraftDoc(Struct, frozen=True, kw_only=True):
     """A rubric in the making.
 
     `target`: what is judged, in your words
-    `threshold`, `floor`, `max_rounds`: the bars, and the rounds of a loop
+    `threshold`, `floor`, `max_rounds`: the bars, and the most rounds of an `improve` without options
     `method`, `pass_condition`: in words: how it is marked, and what passes
     `notes`, `written`: what to look at again; the file, `null` for a draft alone
     """

@@ -73,6 +73,7 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
     `score_before`, `score_after`, `interval_after`: the overall score; `null` when a mark is missing
     `criteria`, `judges`, `flags`, `floor_violations`: how each criterion moved, judge states, flags, criteria below a floor
     `diff`, `version`: lines added and removed; the digest of the new bytes
+    `low_confidence`: whether some item of its version had fewer than two voters among judges
     `within_noise`: the overall score moved, by less than `noise.tolerance`, and judges marked it
     `same_judges`: whether those who scored the new version scored the one it started from; `null` where it was not scored
     `same_as`: the earlier round that proposed the same bytes; `null` for new ones
@@ -96,6 +97,7 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
     version: str | None = None
     floor_violations: list[str] = []
     flags: list[str] = []
+    low_confidence: bool = False
     within_noise: bool = False
     same_judges: bool | None = None
     same_as: int | None = None
