@@ -283,7 +283,7 @@ def model_server() -> Iterator[str]:
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["content-length"])))
             prompt = request["messages"][-1]["content"]
-            reply = re.sub(r'"answer":null', '"answer":false', prompt.rstrip().splitlines()[-1])
+            reply = re.sub(r'"answer":"<[^"]*>"', '"answer":false', prompt.rstrip().splitlines()[-1])
             body = json.dumps(
                 {
                     "id": "stand-in",

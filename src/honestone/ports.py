@@ -130,6 +130,20 @@ class Model(Protocol):
 
 
 @runtime_checkable
+class OwnServer(Protocol):
+    """A model that may be on a server of one's own, where a schema becomes a grammar for one call and costs nothing."""
+
+    @property
+    def takes_exact_schemas(self) -> bool:
+        """Whether a schema may be a new one with each call, as narrow as the reply that is wanted."""
+        ...
+
+
+def takes_exact_schemas(model: object) -> bool:
+    return model.takes_exact_schemas if isinstance(model, OwnServer) else False
+
+
+@runtime_checkable
 class Embedder(Protocol):
     """A model that makes vectors of texts: alike in direction where the texts are alike in meaning."""
 

@@ -95,6 +95,7 @@ class Endpoint:
     """One server as one provider speaks it. `timeout` is for a whole call, from the first byte out to the last byte in.
 
     `concurrency` is how many calls to it may be in the air at a time; waiting for a turn is not part of the call.
+    `is_own`: a server of one's own or one that many run, not that of a large provider.
     `auth` is the header that carries the key ("authorization" has the word Bearer before it).
     """
 
@@ -105,6 +106,7 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 120.0
     concurrency: int = 32
+    is_own: bool = False
     max_bytes: int = MAX_REPLY_BYTES
 
 

@@ -25,7 +25,7 @@ from honestone.core.request import Request
 from honestone.core.rubric import Anchors, Item, Key, as_written
 
 # Raise it when the code below changes what a judge sees; the template's own text is covered by its digest.
-LAYOUT: Final = 2
+LAYOUT: Final = 3
 
 # The control item: a yes/no question whose right answer is no. Its word is drawn for each prompt.
 CANARY: Final = Item(id="canary", requirement="The text contains the word …")
@@ -88,7 +88,7 @@ def judge_prompt(
         "material": material,
         "items": items,
         "complaint": complaint,
-        "skeleton": _skeleton(token, len(plan.items) + 1),
+        "skeleton": _skeleton(token, _with_control(plan.hints, canary)),
     }
     numbers = plan.numbers.get(canary)
     if numbers is None:
@@ -119,6 +119,88 @@ def sent_schema(numbers: Mapping[int, Item]) -> Mapping[str, Any]:
 
 
 _latest_schema: tuple[Mapping[int, Item] | None, Mapping[str, Any]] = (None, {})
+
+
+def exact_schema(token: str, numbers: Mapping[int, Item]) -> Mapping[str, Any]:
+    """The JSON Schema for a server of one's own, which makes a grammar of each: it holds a model to this token, these
+    numbers, the levels of each scale, and to texts that end. It is new with each prompt, which a provider that compiles
+    and caches schemas would be slow or dear with."""
+    global _latest_exact
+    known, parts = _latest_exact
+    if known is not numbers:
+        parts = _exact_parts(tuple((number, _exact_kind(item)) for number, item in sorted(numbers.items())))
+        _latest_exact = (numbers, parts)
+    return exact_reply(token, *parts)
+
+
+_latest_exact: tuple[Mapping[int, Item] | None, tuple[dict[str, Any], dict[str, Any]]] = (None, ({}, {}))
+
+
+def exact_reply(token: str, answers: dict[str, Any], described: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a reply with this token and no other."""
+    return {**_closed({"token": {"type": "string", "enum": [token]}, "answers": answers}), "$defs": described}
+
+
+def exact_text() -> dict[str, Any]:
+    return {"type": "string", "maxLength": _LONGEST_TEXT}
+
+
+# How long a quote and a suggestion may be where a grammar holds a model to it. A small model that repeats itself would
+# go on to the limit of its reply, and the whole of it would be lost.
+_LONGEST_TEXT: Final = 300
+
+# A scale is a choice of its levels where each whole number has one; up to so many.
+_MOST_LEVELS: Final = 20
+
+
+def _exact_kind(item: Item) -> _ExactKind:
+    if item.anchors is None:
+        return _ExactKind(None, item.may_not_apply)
+    low, high = item.anchors.lowest, item.anchors.highest
+    levels = tuple(as_written(value) for value, _ in item.anchors.levels)
+    is_each_whole_number = levels == tuple(as_written(low + n) for n in range(len(levels))) and low.denominator == 1
+    chosen = levels if is_each_whole_number and len(levels) <= _MOST_LEVELS else ()
+    return _ExactKind(_Scale(as_written(low), as_written(high), chosen), item.may_not_apply)
+
+
+class _Scale(NamedTuple):
+    """The ends of a scale, and its levels where nothing lies between them."""
+
+    low: int | float
+    high: int | float
+    levels: tuple[int | float, ...]
+
+
+class _ExactKind(NamedTuple):
+    """How an item may be answered, its scale included."""
+
+    scale: _Scale | None
+    may_not_apply: bool
+
+
+@lru_cache(maxsize=64)
+def _exact_parts(kinds: tuple[tuple[int, _ExactKind], ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The schema of `answers`, and the kinds of answer that it refers to."""
+    names = {kind: f"k{n}" for n, kind in enumerate(dict.fromkeys(kind for _, kind in kinds), start=1)}
+    answers = _closed({str(number): {"$ref": f"#/$defs/{names[kind]}"} for number, kind in kinds})
+    return answers, {name: _closed(_exact_properties(kind)) for kind, name in names.items()}
+
+
+def _exact_properties(kind: _ExactKind) -> dict[str, Any]:
+    answer = _or_not_applicable(_exact_answer(kind.scale), kind)
+    return {"evidence": exact_text(), "answer": answer, "suggestion": exact_text()}
+
+
+def _exact_answer(scale: _Scale | None) -> dict[str, Any]:
+    if scale is None:
+        return {"type": "boolean"}
+    if scale.levels:
+        return {"type": "integer", "enum": list(scale.levels)}
+    return {"type": "number", "minimum": scale.low, "maximum": scale.high}
+
+
+def _or_not_applicable(plain: dict[str, Any], kind: _Kind | _ExactKind) -> dict[str, Any]:
+    return {"anyOf": [plain, {"type": "string", "enum": ["n/a"]}]} if kind.may_not_apply else plain
 
 
 def _kinds(numbers: Mapping[int, Item]) -> tuple[tuple[int, _Kind], ...]:
@@ -154,8 +236,7 @@ def _listed(answer: dict[str, Any], count: int) -> dict[str, Any]:
 
 
 def _answer_properties(kind: _Kind) -> dict[str, Any]:
-    plain = {"type": "number" if kind.is_number else "boolean"}
-    answer = {"anyOf": [plain, {"type": "string", "enum": ["n/a"]}]} if kind.may_not_apply else plain
+    answer = _or_not_applicable({"type": "number" if kind.is_number else "boolean"}, kind)
     return {"evidence": {"type": "string"}, "answer": answer, "suggestion": {"type": "string"}}
 
 
@@ -184,6 +265,7 @@ class _Plan:
     lines: tuple[_Line, ...]
     text: str
     answers: str
+    hints: tuple[str, ...]
     numbers: dict[int, Mapping[int, Key]] = field(default_factory=dict)
 
 
@@ -207,7 +289,22 @@ def _make_plan(criteria: tuple[AskedCriterion, ...]) -> _Plan:
             items.append(((criterion.id, item.id), item))
             lines.append(_Line(_safe_heading(heading), _one_line(item.requirement), _below(item)))
     text = "\n".join(f"{line.heading}{line.requirement}{line.below}" for line in lines)
-    return _Plan(criteria, tuple(items), tuple(lines), text, _answers_wanted([item for _, item in items]))
+    asked = [item for _, item in items]
+    hints = tuple(map(_hint, asked))
+    return _Plan(criteria, tuple(items), tuple(lines), text, _answers_wanted(asked), hints)
+
+
+def _hint(item: Item) -> str:
+    """What stands in the form in place of an answer: never a value, so that a form sent back empty answers nothing."""
+    if item.anchors is None:
+        return "<true, false or n/a>" if item.may_not_apply else "<true or false>"
+    scale = f"{as_written(item.anchors.lowest)} to {as_written(item.anchors.highest)}"
+    return f"<{scale} or n/a>" if item.may_not_apply else f"<{scale}>"
+
+
+def _with_control(hints: Sequence[str], canary: int) -> list[str]:
+    """The hints by number, that of the control item among them."""
+    return [*hints[: canary - 1], _hint(CANARY), *hints[canary - 1 :]]
 
 
 def _answers_wanted(items: Iterable[Item]) -> str:
@@ -285,10 +382,16 @@ def _harmless(problem: str) -> str:
     return _one_line(plain)[:160]
 
 
-def _skeleton(token: str, count: int, first: str = '{"evidence":"","answer":null,"suggestion":""}') -> str:
-    """The reply to be filled in. Number 1 shows every key; the others only what no reply may lack."""
-    rest = "".join(f',"{number}":{{"answer":null}}' for number in range(2, count + 1))
-    return f'{{"token": "{token}", "answers": {{"1":{first}{rest}}}}}'
+# Stands for a hint like the one before it.
+_SAME: Final = "<?>"
+
+
+def _skeleton(token: str, hints: Sequence[str], first: str = '{"evidence":"","answer":"%s","suggestion":""}') -> str:
+    """The reply to be filled in, with a hint in place of each answer. Number 1 shows every key; the others only what no
+    reply may lack."""
+    shown = [_SAME if n and hint == hints[n - 1] else hint for n, hint in enumerate(hints)]
+    rest = "".join(f',"{number}":{{"answer":"{hint}"}}' for number, hint in enumerate(shown[1:], start=2))
+    return f'{{"token": "{token}", "answers": {{"1":{first % shown[0]}{rest}}}}}'
 
 
 # --------------------------------------------------------------------------------------------------------- material

@@ -13,7 +13,9 @@ from honestone.core.request import Request
 from honestone.prompts import filling
 
 # Raise it when the code below changes what a judge sees; the template's own text is covered by its digest.
-LAYOUT: Final = 2
+LAYOUT: Final = 3
+
+_HINT: Final = "<first, second or tie>"
 
 
 def pair_prompt(
@@ -42,7 +44,7 @@ def pair_prompt(
         "second": second,
         "items": items,
         "complaint": complaint,
-        "skeleton": filling._skeleton(token, len(plan) + 1, '{"evidence":"","answer":null}'),
+        "skeleton": filling._skeleton(token, [_HINT] * (len(plan) + 1), '{"evidence":"","answer":"%s"}'),
     }
     keys = enumerate((key for key, _ in question.items()), start=1)
     numbers = {number if number < canary else number + 1: key for number, key in keys}
@@ -51,8 +53,17 @@ def pair_prompt(
 
 def pair_schema(numbers: Sequence[int]) -> dict[str, Any]:
     """The JSON Schema of the reply, evidence before the answer: a list of numbered answers."""
-    answer = {"type": "string", "enum": ["first", "second", "tie"]}
-    return filling._listed({"evidence": {"type": "string"}, "answer": answer}, len(numbers))
+    return filling._listed({"evidence": {"type": "string"}, "answer": _CHOICE}, len(numbers))
+
+
+def exact_pair_schema(token: str, numbers: Sequence[int]) -> dict[str, Any]:
+    """The JSON Schema for a server of one's own: this token, these numbers, and quotes that end."""
+    answers = filling._closed({str(number): {"$ref": "#/$defs/k1"} for number in sorted(numbers)})
+    answer = filling._closed({"evidence": filling.exact_text(), "answer": _CHOICE})
+    return filling.exact_reply(token, answers, {"k1": answer})
+
+
+_CHOICE: Final = {"type": "string", "enum": ["first", "second", "tie"]}
 
 
 def _requirements(question: PairQuestion) -> list[str]:

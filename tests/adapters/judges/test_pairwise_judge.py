@@ -80,7 +80,11 @@ def test_every_criterion_is_one_numbered_line_with_its_items_below() -> None:
     skeleton = json.loads(request.body[request.body.rindex('{"token"') :])
     assert skeleton == {
         "token": request.token,
-        "answers": {"1": {"evidence": "", "answer": None}, "2": {"answer": None}, "3": {"answer": None}},
+        "answers": {
+            "1": {"evidence": "", "answer": "<first, second or tie>"},
+            "2": {"answer": "<?>"},
+            "3": {"answer": "<?>"},
+        },
     }
 
 

@@ -101,9 +101,22 @@ def test_the_prompt_has_its_parts_in_order() -> None:
     form = skeleton(request.body)
     assert list(form) == ["token", "answers"] and form["token"] == request.token
     first, *others = form["answers"].values()
-    assert list(form["answers"]) == ["1", "2", "3", "4"] and others == [{"answer": None}] * 3
-    assert list(first.items()) == [("evidence", ""), ("answer", None), ("suggestion", "")]
+    assert list(form["answers"]) == ["1", "2", "3", "4"] and all(list(other) == ["answer"] for other in others)
+    assert list(first) == ["evidence", "answer", "suggestion"] and not first["evidence"] and not first["suggestion"]
     assert request.body.rstrip().endswith("}}}")
+
+
+def test_the_form_has_hints_in_place_of_values() -> None:
+    """How each number may be answered, quoted, so that a program can parse the form; a hint like the one before it is
+    short. Sent back as it is, a form answers nothing; before the reply it does no harm."""
+    request = JUDGE.render(ask_about())
+    form = skeleton(request.body)
+    hints = [entry["answer"] for entry in form["answers"].values()]
+    assert "null" not in request.body and all(hint.startswith("<") and hint.endswith(">") for hint in hints)
+    assert {"<true or false>", "<1 to 5 or n/a>"} <= set(hints), hints
+    assert JUDGE.read(ask_about(), request, Reply(text=json.dumps(form))).marks == {}
+    said = json.dumps(form) + "\n" + json.dumps(filled(request, True, True, 3))
+    assert JUDGE.read(ask_about(), request, Reply(text=said)).is_clean
 
 
 def test_every_item_is_a_line_of_its_own_numbered_over_the_whole_call() -> None:
@@ -292,6 +305,64 @@ def test_where_all_items_are_answered_alike_the_schema_is_one_list_whatever_thei
     reading = JUDGE.read(plain, request, Reply(text=json.dumps(good)))
     assert reading.is_clean and [mark.answer for mark in reading.marks.values()] == [True, True]
     assert {mark.evidence for mark in reading.marks.values()} == {("A fig",)}
+
+
+class OnOwnServer(Echo):
+    """A model on a server that makes a grammar of each schema."""
+
+    takes_exact_schemas = True
+
+
+SCALES: list[tuple[list[Fraction], dict[str, Any]]] = [
+    ([Fraction(n) for n in range(1, 6)], {"type": "integer", "enum": [1, 2, 3, 4, 5]}),
+    ([Fraction(0), Fraction(1)], {"type": "integer", "enum": [0, 1]}),
+    ([Fraction(0), Fraction(5), Fraction(10)], {"type": "number", "minimum": 0, "maximum": 10}),
+    ([Fraction(1, 2), Fraction(3, 2)], {"type": "number", "minimum": 0.5, "maximum": 1.5}),
+    ([Fraction(n) for n in range(101)], {"type": "number", "minimum": 0, "maximum": 100}),
+]
+
+
+@pytest.mark.parametrize(("levels", "expected"), SCALES)
+@pytest.mark.parametrize("may_not_apply", [False, True])
+def test_a_server_of_ones_own_gets_a_schema_as_narrow_as_the_reply(
+    levels: list[Fraction], expected: dict[str, Any], may_not_apply: bool
+) -> None:
+    """This token, these numbers and no others, each scale's levels, or its ends where answers lie between them, and
+    texts that end; other models get a schema that stays the same for all texts."""
+    jsonschema = pytest.importorskip("jsonschema")
+    anchors = Anchors(levels=tuple((value, f"is {value}") for value in levels))
+    item = Item(id="s", requirement="Calm", whole=True, anchors=anchors, may_not_apply=may_not_apply)
+    criteria = (WORDS, AskedCriterion(id="s", requirement="Calm", items=(item,)))
+    sent = []
+    for text in ("A fig.\n", "A plum.\n"):
+        question = Question(artifact=Artifact("a", Version.of_text(text)), criteria=criteria)
+        model, other = OnOwnServer(), Echo()
+        request = PromptedJudge("j", model).render(question)
+        asyncio.run(PromptedJudge("j", model).ask(request, question))
+        asyncio.run(PromptedJudge("j", other).ask(request, question))
+        sent.append((request, dict(model.prompts[0].schema or {}), other.prompts[0].schema))
+    (request, schema, stable), (_, second, _) = sent
+    assert schema != second and stable is not None and "enum" not in stable["properties"]["token"]
+    described = schema["$defs"]
+    by_number = {
+        int(number): described[part["$ref"].removeprefix("#/$defs/")]["properties"]
+        for number, part in schema["properties"]["answers"]["properties"].items()
+    }
+    assert set(by_number) == {1, 2, 3, 4}
+    answer = by_number[next(n for n, key in request.numbers.items() if key == ("s", "s"))]["answer"]
+    assert (answer["anyOf"][0] if may_not_apply else answer) == expected
+    assert all(one["evidence"]["maxLength"] == one["suggestion"]["maxLength"] >= 100 for one in by_number.values())
+    check = jsonschema.Draft202012Validator(schema)
+    good = filled(request, True, False, expected.get("enum", [levels[0].numerator])[0] if levels[0] >= 1 else 1)
+    good["answers"] = {n: {"evidence": "", "suggestion": "", **entry} for n, entry in good["answers"].items()}
+    assert check.is_valid(good)
+    for wrong in (
+        {**good, "token": "000000000000"},
+        {**good, "answers": {**good["answers"], "5": good["answers"]["1"]}},
+        {**good, "answers": {n: entry for n, entry in good["answers"].items() if n != "2"}},
+        {**good, "answers": {**good["answers"], "1": {**good["answers"]["1"], "answer": 1000}}},
+    ):
+        assert not check.is_valid(wrong), wrong
 
 
 def test_a_judge_names_all_that_affects_its_replies() -> None:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from honestone.adapters.models.catalog import PROVIDERS, family_of, find_provider, make_model, probe
+from honestone.adapters.models.prices import PricedModel
 from honestone.core.errors import SettingsError
-from honestone.ports import Model, Prompt
+from honestone.ports import Model, Prompt, takes_exact_schemas
 
 from .standin import KEY, Fault, Standin
 
@@ -289,3 +290,29 @@ def test_naming_a_model_loads_no_http_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("provider", "base_url", "expected"),
+    [
+        ("compatible", "http://127.0.0.1:9/v1", True),
+        ("compatible", "https://models.example/v1", True),
+        ("compatible", "https://api.openai.com/v1", False),
+        ("compatible", "https://one.openai.azure.com/openai/v1", False),
+        ("compatible", "https://notazure.com/v1", True),
+        ("ollama", None, True),
+        ("vllm", "http://box:8000/v1", True),
+        ("openai", "http://localhost:9/v1", True),
+        ("openai", None, False),
+        ("anthropic", None, False),
+        ("anthropic", "https://gate.example/v1", False),
+        ("anthropic", "http://[::1]:9/v1", True),
+        ("google", None, False),
+    ],
+)
+def test_large_providers_get_a_schema_that_stays_the_same(provider: str, base_url: str | None, expected: bool) -> None:
+    """They compile and cache each; a server of one's own makes a grammar of one that is new with every call. The price
+    of a model changes nothing of it."""
+    model = make_model(provider, "m", base_url=base_url)
+    assert takes_exact_schemas(model) is expected
+    assert takes_exact_schemas(PricedModel(model, provider, "m", {})) is expected

@@ -9,8 +9,8 @@ from honestone.adapters.judges.prompted import Fitted, PromptedJudge, reading_of
 from honestone.core.ballot import Question
 from honestone.core.packing import pack, room_for_text, text_size
 from honestone.core.pairwise import STEERED, PairQuestion, choice_of, read_pair_reply
-from honestone.ports import Reading, Reply, Request
-from honestone.prompts.pairwise import LAYOUT, pair_prompt, pair_schema
+from honestone.ports import Reading, Reply, Request, takes_exact_schemas
+from honestone.prompts.pairwise import LAYOUT, exact_pair_schema, pair_prompt, pair_schema
 
 
 class PairJudge(PromptedJudge):
@@ -45,7 +45,10 @@ class PairJudge(PromptedJudge):
         raise self._too_big(whole, both)
 
     def _schema(self, request: Request, question: Question) -> Mapping[str, Any]:
-        return pair_schema(_numbers(request))
+        numbers = _numbers(request)
+        return (
+            exact_pair_schema(request.token or "", numbers) if takes_exact_schemas(self.model) else pair_schema(numbers)
+        )
 
     def read(self, question: Question, request: Request, reply: Reply) -> Reading:
         """A preference on the control item voids everything."""

@@ -14,8 +14,20 @@ from honestone.core.packing import Budget, pack, room_for_text, too_big, what_to
 from honestone.core.reading.reply import ReplyReading, ReplySchema, read_reply
 from honestone.core.reading.stops import StoppedReply, stop_of
 from honestone.core.rubric import Item, Key
-from honestone.ports import REASKS, CallFailed, HasCapacity, Image, Model, Prompt, Reading, Reply, Request, needs_of
-from honestone.prompts.filling import CANARY, LAYOUT, judge_prompt, load_template, sent_schema
+from honestone.ports import (
+    REASKS,
+    CallFailed,
+    HasCapacity,
+    Image,
+    Model,
+    Prompt,
+    Reading,
+    Reply,
+    Request,
+    needs_of,
+    takes_exact_schemas,
+)
+from honestone.prompts.filling import CANARY, LAYOUT, exact_schema, judge_prompt, load_template, sent_schema
 
 TAMPERED: Final = (
     "answered yes to a question whose answer is no: the artifact steers it, or it agrees with everything; try `audit`"
@@ -130,7 +142,8 @@ class PromptedJudge:
         return images_to_send(question.artifact.version)
 
     def _schema(self, request: Request, question: Question) -> Mapping[str, Any]:
-        return sent_schema(numbered_items(request, question))
+        items = numbered_items(request, question)
+        return exact_schema(request.token or "", items) if takes_exact_schemas(self.model) else sent_schema(items)
 
     async def ask(self, request: Request, question: Question) -> Reply:
         completion = await self.model.complete(

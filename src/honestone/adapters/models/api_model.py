@@ -124,6 +124,11 @@ class ApiModel(ABC):
         return await hold(self).post(self.endpoint, self.path(), body, model=self.model)
 
     @property
+    def takes_exact_schemas(self) -> bool:
+        """A batch is sent by a large provider's own service, which compiles each schema that is new to it."""
+        return self.endpoint.is_own and self.sender is None
+
+    @property
     def needs(self) -> MachineNeeds:
         return self.endpoint.key.needs
 

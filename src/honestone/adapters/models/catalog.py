@@ -50,6 +50,7 @@ _DATA: Final = tomllib.loads(Path(__file__).with_name("providers.toml").read_tex
 PROVIDERS: Final = {one["name"]: Provider(**one) for one in _DATA["providers"]}
 # Variables (by their beginning) that people set for everything, and the one host that each is for.
 KEY_HOMES: Final[Mapping[str, str]] = _DATA["key_homes"]
+_LARGE_DOMAINS: Final[Sequence[str]] = _DATA["large_domains"]
 _FAMILIES: Final[Mapping[str, str]] = _DATA["families"]
 ALIASES: Final = {"openai-compatible": "compatible", "gemini-api": "google", "claude-api": "anthropic"}
 
@@ -117,15 +118,27 @@ def make_endpoint(known: Provider, **server: Unpack[EndpointSettings]) -> Endpoi
     if concurrency is not None and not (isinstance(concurrency, int) and 1 <= concurrency <= 1000):
         raise SettingsError(f"`concurrency` is {concurrency!r}, but must be from 1 to 1000")
     auth = {"messages": "x-api-key", "generateContent": "x-goog-api-key"}.get(known.api, "authorization")
+    url = _base_url(known, base_url)
     return Endpoint(
         provider=known.name,
-        base_url=_base_url(known, base_url),
+        base_url=url,
+        is_own=_is_own(known, url),
         key=key_variable(known, base_url, server.get("api_key_env")),
         auth=auth,
         headers={"anthropic-version": "2023-06-01"} if known.api == "messages" else {},
         timeout=timeout or DEFAULT_TIMEOUT,
         concurrency=concurrency or known.concurrency,
     )
+
+
+def _is_own(known: Provider, url: str) -> bool:
+    """A gateway may speak a large provider's API for it, so another address is not enough where only they have the API."""
+    if is_loopback(url):
+        return True
+    host = urllib.parse.urlsplit(url).hostname or ""
+    is_large = any(_same_host(url, one.base_url) for one in PROVIDERS.values() if not one.is_local)
+    is_large |= any(host == domain or host.endswith(f".{domain}") for domain in _LARGE_DOMAINS)
+    return known.api in ("chat", "responses") and not is_large
 
 
 def key_variable(known: Provider, base_url: str | None, api_key_env: str | None) -> KeyVariable:

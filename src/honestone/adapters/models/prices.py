@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from honestone.adapters.models.batches.options import MOST, PRICE_SHARE
 from honestone.core.errors import SettingsError
-from honestone.ports import Completion, Model, Prompt, Usage, needs_of
+from honestone.ports import Completion, Model, Prompt, Usage, needs_of, takes_exact_schemas
 
 CHARS_PER_TOKEN: Final = 4
 _MILLION: Final = 1_000_000
@@ -131,6 +131,10 @@ class PricedModel:
         self._price = price(provider, name, prices)
         self.identity = model.identity
         self.needs = needs_of(model)
+
+    @property
+    def takes_exact_schemas(self) -> bool:
+        return takes_exact_schemas(self.model)
 
     async def complete(self, prompt: Prompt) -> Completion:
         completion = await self.model.complete(prompt)

@@ -134,7 +134,12 @@ def _why_none(scan: json_text.Scan, cut: bool) -> str:
 
 def _is_blank(answers: object) -> bool:
     given = list(answers.values()) if isinstance(answers, dict) else answers
-    return isinstance(given, list) and all(_answer_of(one) is None for one in given)
+    return isinstance(given, list) and all(_is_open(_answer_of(one)) for one in given)
+
+
+def _is_open(answer: object) -> bool:
+    """Nothing, or a hint of the form in place of an answer."""
+    return answer is None or (isinstance(answer, str) and answer.startswith("<") and answer.endswith(">"))
 
 
 def _answer_of(given: object) -> object:
