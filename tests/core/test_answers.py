@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -148,12 +149,34 @@ def test_two_answers_are_none(old: str, new: str) -> None:
     assert list(reading.errors) == [("tone", "tone")]
 
 
-def test_omitted_and_unknown_ids() -> None:
-    """What was asked and not answered is an error; what was answered and not asked is a problem."""
-    reading = read({"criteria": {"list": {"items": {"x": {"met": True}, "who": {"met": True}}}, "total": {"score": 9}}})
+def test_an_omitted_id_is_an_error_of_its_item() -> None:
+    """The other answers of the reply count."""
+    reading = read({"criteria": {"list": {"items": {"x": {"met": True}}}}})
     assert answers(reading) == {("list", "x"): True}
     assert set(reading.errors) == {("list", "y"), ("list", "rated"), ("tone", "tone"), ("holds", "holds")}
-    assert any("`total`" in p for p in reading.problems) and any("`who`" in p for p in reading.problems)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"total": {"score": 9}},
+        {"list": {"items": {**GOOD["list"]["items"], "who": {"met": True}}}},
+        {"tone": {"score": 80, "items": {"tone": True}}},
+    ],
+)
+def test_an_id_that_was_not_asked_voids_the_reply(more: dict[str, Any]) -> None:
+    """Its name is in the one reason that every item gets."""
+    reading = read(changed(**more))
+    assert not reading.marks and len(reading.problems) == 1
+    assert set(reading.errors.values()) == set(reading.problems) and len(reading.errors) == 5
+
+
+def test_ids_of_other_calls_may_be_named() -> None:
+    """A program that always answers the whole rubric can be asked for each criterion by itself."""
+    whole = question()
+    part = replace(whole, criteria=whole.criteria[:1], also_asked=frozenset(key for key, _ in whole.items()))
+    assert set(read_program(json.dumps({"criteria": GOOD}), part).marks) == {key for key, _ in part.items()}
+    assert not read_program(json.dumps(changed(total={"score": 9})), part).marks
 
 
 def test_a_judges_own_sums_are_not_read() -> None:
@@ -212,7 +235,7 @@ def test_a_single_yes_or_no() -> None:
 
 
 def test_assertions_answer_a_single_checklist() -> None:
-    """By the item's text or id; twice, unknown or unanswered ones are told."""
+    """By the item's text or id; one that is answered twice or not at all is an error, an unknown one voids the reply."""
     of = rubric(checklist("a", ["x", "y", "z"]))
     reply = {
         "score": 1,
@@ -220,14 +243,13 @@ def test_assertions_answer_a_single_checklist() -> None:
             {"text": "has x", "passed": True},
             {"text": "y", "passed": False, "evidence": "e"},
             {"text": "y", "passed": False},
-            {"text": "else", "passed": True},
-            "noise",
         ],
     }
     reading = read(reply, of)
     assert answers(reading) == {("a", "x"): True}
     assert set(reading.errors) == {("a", "y"), ("a", "z")}
-    assert len(reading.problems) == 2
+    for unknown in ({"text": "else", "passed": True}, "noise"):
+        assert not read({**reply, "assertions": [*reply["assertions"], unknown]}, of).marks
 
 
 def test_a_score_does_not_say_which_items_are_met() -> None:

@@ -188,14 +188,13 @@ def test_an_answer_of_the_wrong_kind_is_an_error_of_that_item_alone(number: int,
     assert reading.problems == ()
 
 
-def test_missing_doubled_and_unknown_items_are_told_apart() -> None:
-    """A missing or doubled item has an error, an unknown one is a problem; what is valid stands."""
-    twice = GOOD[:-2] + ', "2": {"answer": true}, "17": {"answer": true}}}'
+def test_a_missing_or_doubled_item_has_an_error() -> None:
+    """What is valid next to it counts."""
+    twice = GOOD[:-2] + ', "2": {"answer": true}}}'
     missing = reply()
     del missing["answers"]["1"]
     first, second = read_reply(twice, SCHEMA), read_reply(json.dumps(missing), SCHEMA)
-    assert first.errors == {2: "answered twice"} and "'17'" in first.problems[0]
-    assert set(first.answers) == {1, 3, 4}
+    assert first.errors == {2: "answered twice"} and set(first.answers) == {1, 3, 4}
     assert second.errors == {1: "not answered"} and second.problems == ()
     inner = GOOD.replace('"answer": true', '"answer": true, "answer": false')
     assert "twice" in read_reply(inner, SCHEMA).errors[1]

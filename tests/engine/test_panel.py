@@ -63,6 +63,7 @@ def test_a_question_has_no_place_for_what_a_judge_must_not_know() -> None:
         "workspace",
         "draw",
         "case",
+        "also_asked",  # ids of other calls; no prompt and no request holds them
         "attempt",  # recorded answers are found by them; no prompt and no request holds them
         "id",
         "requirement",

@@ -257,7 +257,8 @@ class Question:
     `input` and `reference` are the case's, None when a plain artifact is judged. `output` is what a target produced,
     None when the artifact itself is judged. `workspace` is {"path", "diff"} or None. `draw` numbers repeated looks of
     one judge from 0. `case` and `attempt` say where it comes from: recorded answers are found by them, and no judge sees them.
-    `images` are those of the input, whose text has their numbers.
+    `images` are those of the input, whose text has their numbers. `also_asked`: the (criterion, item) ids that the
+    same judge is asked in other calls, which a program that always answers everything may name.
     """
 
     artifact: Artifact
@@ -270,6 +271,7 @@ class Question:
     case: str | None = None
     attempt: int = 1
     images: tuple[Image, ...] = ()
+    also_asked: frozenset[Key] = frozenset()
 
     def items(self) -> Iterator[tuple[Key, Item]]:
         """Every item asked, in the order of the rubric."""

@@ -135,7 +135,8 @@ class Panel:
         if len(parts) == 1:
             found = await self._consult_part(seat, question)
         else:
-            asked = (self._consult_part(seat, replace(question, criteria=part)) for part in parts)
+            every = question.also_asked | {key for key, _ in question.items()}
+            asked = (self._consult_part(seat, replace(question, criteria=part, also_asked=every)) for part in parts)
             found = _joined(seat, await asyncio.gather(*asked))
         if live is not None:
             live.answered(seat.id, failed=found.ballot.state is not JudgeState.AVAILABLE)

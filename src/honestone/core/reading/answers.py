@@ -1,5 +1,7 @@
 """The JSON that judges who are programs print, read strictly. Nothing is guessed, summed or clamped.
 
+Where an id was not asked, no id of the reply is trusted: they may be shifted (`q0` to `q3` for `q1` to `q4`).
+
 {"criteria": {ID: {"items": {ITEM: {"met": true|false|null|"n/a", "evidence", "suggestion"}}}
                 | {"score": NUMBER} | {"met": ...}}}
 {"score": 0..1, "assertions": [{"text", "passed", "evidence"}]}       where the rubric is a single criterion
@@ -8,12 +10,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, cast
 
 from honestone.core.ballot import Answer, AskedCriterion, Mark, Question, Reading, answer_problem
 from honestone.core.numbers import exact
+from honestone.core.reading.json_text import clean_text
 from honestone.core.rubric import Item, Key, as_written
 
 
@@ -71,7 +74,7 @@ def read_answers(plain: Mapping[str, object], question: Question) -> Reading:
     if "criteria" in plain:
         return _nothing(question, "`criteria` is not an object")
     if len(question.criteria) == 1 and ("score" in plain or "assertions" in plain):
-        return _read_single(plain, question.criteria[0])
+        return _read_single(plain, question)
     return _nothing(question, "it has no `criteria`")
 
 
@@ -80,6 +83,14 @@ def _nothing(question: Question, why: str) -> Reading:
 
 
 def _read_criteria(criteria: Mapping[str, object], question: Question) -> Reading:
+    known = _Ids(question)
+    unknown = [
+        f"`{clean_text(name)}` is not a criterion that was asked" for name in criteria if name not in known.criteria
+    ]
+    for criterion in question.criteria:
+        unknown += known.unknown_items(criterion, criteria.get(criterion.id))
+    if unknown:
+        return _untrusted(unknown, question)
     marks: dict[Key, Mark] = {}
     errors: dict[Key, str] = {}
     problems: list[str] = []
@@ -92,9 +103,32 @@ def _read_criteria(criteria: Mapping[str, object], question: Question) -> Readin
                 marks[key] = mark
             else:
                 errors[key] = f"{where}: {mark}"
-    known = {criterion.id for criterion in question.criteria}
-    problems += [f"`{name}` is not a criterion of this rubric" for name in criteria if name not in known]
     return Reading(marks=marks, errors=errors, problems=tuple(problems))
+
+
+class _Ids:
+    """The ids that a reply to a question may name: those asked in this call or in another one."""
+
+    def __init__(self, question: Question) -> None:
+        self._all = question.also_asked | {key for key, _ in question.items()}
+        self.criteria = {criterion for criterion, _ in self._all}
+
+    def unknown_items(self, criterion: AskedCriterion, given: object) -> list[str]:
+        answers = given.get("items") if isinstance(given, dict) else None
+        if not isinstance(answers, dict):
+            return []
+        whole = {item.id for item in criterion.items if item.whole}
+        return [
+            f"`{criterion.id}` has no item `{clean_text(name)}` that was asked"
+            for name in answers
+            if name in whole or (criterion.id, name) not in self._all
+        ]
+
+
+def _untrusted(unknown: Sequence[str], question: Question) -> Reading:
+    """A reply with ids that nobody asked for: no answer of it is taken."""
+    more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+    return _nothing(question, f"{'; '.join(unknown[:3])}{more}; none of its ids can be trusted")
 
 
 def _pair(criterion: AskedCriterion, given: object, problems: list[str]) -> Iterator[tuple[Item, object, str]]:
@@ -104,12 +138,9 @@ def _pair(criterion: AskedCriterion, given: object, problems: list[str]) -> Iter
     answers = listed if isinstance(listed, dict) else {}
     if isinstance(listed, list):
         problems.append(f"`items` of `{criterion.id}` is a list, but must be an object of item ids")
-    parts = [item for item in criterion.items if not item.whole]
     for item in criterion.items:
         name = criterion.id if item.whole else f"{criterion.id}/{item.id}"
         yield item, (given if item.whole else answers.get(item.id)), name
-    known = {item.id for item in parts}
-    problems += [f"`{criterion.id}` has no item `{name}`" for name in answers if name not in known]
 
 
 def _mark(item: Item, given: object) -> Mark | str:
@@ -154,27 +185,33 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _read_single(plain: Mapping[str, object], criterion: AskedCriterion) -> Reading:
+def _read_single(plain: Mapping[str, object], question: Question) -> Reading:
     """The reply of AgentV's code graders: a score from 0 to 1, or one assertion per item."""
+    criterion = question.criteria[0]
     assertions = plain.get("assertions")
     if len(criterion.items) == 1 and criterion.items[0].whole:
         return _read_one(plain, criterion)
     if not isinstance(assertions, list):
         why = "a score for the whole criterion does not say which items are met; answer each item"
-        return Reading(marks={}, errors={(criterion.id, item.id): why for item in criterion.items}, problems=(why,))
+        return _nothing(question, why)
     given: dict[str, object] = {}
-    problems: list[str] = []
+    unknown: list[str] = []
     for entry in assertions:
         text = entry.get("text") if isinstance(entry, dict) else None
         item = next((i for i in criterion.items if text in (i.id, i.requirement)), None)
         if item is None:
-            problems.append(f"no item has the text {text!r}")
+            unknown.append(f"no item has the text {_shown_text(text)}")
         else:
             given[item.id] = (
                 _TWICE if item.id in given else {"met": entry.get("passed"), "evidence": entry.get("evidence")}
             )
-    inner = _read_criteria({criterion.id: {"items": given}}, _only(criterion))
-    return Reading(marks=inner.marks, errors=inner.errors, problems=(*problems, *inner.problems))
+    if unknown:
+        return _untrusted(unknown, question)
+    return _read_criteria({criterion.id: {"items": given}}, question)
+
+
+def _shown_text(text: object) -> str:
+    return repr(clean_text(text[:60])) if isinstance(text, str) else "that is not a text"
 
 
 def _read_one(plain: Mapping[str, object], criterion: AskedCriterion) -> Reading:
@@ -205,9 +242,3 @@ def _share(score: object) -> Fraction | None:
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
         return None
     return exact(score)
-
-
-def _only(criterion: AskedCriterion) -> Question:
-    from honestone.core.artifact import Artifact, Version
-
-    return Question(artifact=Artifact("", Version({}, is_folder=True)), criteria=(criterion,))

@@ -1,7 +1,7 @@
 """Checklists in free text: which of the given items a reply says yes or no to.
 
 An item is recognised by its own words, or by its number in the list; letter case, punctuation and numbering do not
-count. What is missing, stated twice, or neither yes nor no is None with a problem; it is never counted as a no.
+count. Where a reply answers a number that the list does not have, none of its answers is trusted. What is missing, stated twice, or neither yes nor no is None with a problem; it is never counted as a no.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ def read_checklist(text: str, items: Sequence[str]) -> ChecklistReading:
 
 @dataclass(slots=True)
 class _Tally:
-    """What a reply says about the items: their answers, and names that are none of theirs."""
+    """What a reply states about the items: their answers, and numbers that it answers and the list does not have."""
 
     answers: dict[str, bool | None] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    off_list: list[str] = field(default_factory=list)
 
     def note(self, item: str, answer: bool | None, problem: str | None) -> None:
         if item in self.answers:
@@ -75,14 +76,25 @@ class _Names:
         name = name.strip()
         if name in self.exact:
             return name
-        number = re.fullmatch(r"\W*(?:item[ _-]?|q)?(\d{1,4})\W*", name, re.IGNORECASE)
-        if number and _bare(name) not in self.plain:
-            index = int(number[1]) - 1
+        number = self._number(name)
+        if number is not None:
+            index = number - 1
             return self.items[index] if 0 <= index < len(self.items) else None
         unnumbered = _NUMBERING.sub("", name)
         return self.plain.get(_bare(name)) or (
             unnumbered if unnumbered in self.exact else self.plain.get(_bare(unnumbered))
         )
+
+    def is_off_list(self, name: str) -> bool:
+        """Whether a name is a number that no item has."""
+        number = self._number(name.strip())
+        return number is not None and not 0 < number <= len(self.items)
+
+    def _number(self, name: str) -> int | None:
+        if name in self.exact or _bare(name) in self.plain:
+            return None
+        match = re.fullmatch(r"\W*(?:item[ _-]?|q)?(\d{1,4})\W*", name, re.IGNORECASE)
+        return int(match[1]) if match else None
 
 
 _NUMBERING = re.compile(r"^\s*(?:[-*+•]\s+)?(?:\[?\(?\d{1,4}[.):\]]+\s*)?")
@@ -131,6 +143,8 @@ def _tally(rows: Sequence[tuple[str, object, bool]], names: _Names) -> _Tally:
         item = names.find(name)
         if item is None:
             unknown.append(name)
+            if names.is_off_list(name):
+                tally.off_list.append(name)
             continue
         if isinstance(given, dict):
             key = next((key for key in _ANSWER_KEYS if key in given), None)
@@ -167,29 +181,37 @@ def _from_lines(body: str, names: _Names, dropped: tuple[str, ...]) -> Checklist
     """`- [x] item`, `1. item? Yes`, `item: no`, `2. no`."""
     tally = _Tally()
     for line in body.splitlines():
-        said = _line_answer(_MARKUP.sub("", line)[:5000], names)
-        if said:
-            item, answer = said
+        answered = _line_answer(_MARKUP.sub("", line)[:5000])
+        if answered is None:
+            continue
+        name, answer = answered
+        if item := names.find(name):
             tally.note(item, answer, None)
+        elif names.is_off_list(name):
+            tally.off_list.append(name)
     if not tally.answers:
         return ChecklistReading(None, ("no checklist was found",), dropped)
     return _reading(tally, names, (*dropped, "read from lines of text"))
 
 
-def _line_answer(line: str, names: _Names) -> tuple[str, bool] | None:
+def _line_answer(line: str) -> tuple[str, bool] | None:
+    """What a line names, an item or not, and what it answers."""
     if box := _BOX.match(line):
-        item = names.find(box[3])
         mark = box[1] if box[1] is not None else box[2]
         # A crossed box is a tick in a list of [x], and a no where it stands as a sign of its own.
-        return (item, mark in _TICKED and mark != "☒") if item else None
+        return box[3], mark in _TICKED and mark != "☒"
     if answered := _ANSWERED.match(line):
-        item = names.find(answered[1].rstrip(" :–—=|>-"))
         answer = as_yes_no(answered[2])
-        return (item, answer) if item and answer is not None else None
+        name = answered[1].rstrip(" :–—=|>-")
+        return (name, answer) if name and answer is not None else None
     return None
 
 
 def _reading(tally: _Tally, names: _Names, repairs: tuple[str, ...]) -> ChecklistReading:
+    if tally.off_list:
+        shown = ", ".join(repr(json_text.clean_text(name[:20])) for name in tally.off_list[:3])
+        why = f"the reply answers numbers that the list does not have: {shown}; none of its numbers can be trusted"
+        return ChecklistReading(dict.fromkeys(names.items), (why,), repairs)
     missing = [f"not answered: {item}" for item in names.items if item not in tally.answers]
     answer = {item: tally.answers.get(item) for item in names.items}
     return ChecklistReading(answer, (*tally.problems, *missing), repairs)

@@ -2,7 +2,8 @@
 
 The reply has to hold one whole JSON object that echoes the call's token: `{"token": ..., "answers": {"1": {"evidence",
 "answer", "suggestion"}, ...}}`, or `"answers": [{"n": 1, "evidence", ...}, ...]`. An object with another token is quoted or
-forged; two different ones with the right token are ambiguous. Nothing is completed, clamped or assumed.
+forged; two different ones with the right token are ambiguous. Where a number was not asked, no number of the reply counts.
+Nothing is completed, clamped or assumed.
 """
 
 from __future__ import annotations
@@ -154,11 +155,13 @@ def _read_object(value: Mapping[str, object], numbers: Collection[int], read_ans
     if twice or not isinstance(given, dict):
         why = f'"{min(twice)}" is there twice in the reply' if twice else _NO_ANSWERS
         return ReplyReading(errors=dict.fromkeys(numbers, why), problems=(why,))
+    doubled = json_text.doubled_keys(given)
+    keys = {str(number): number for number in sorted(numbers)}
+    if problem := _numbering_problem(given, doubled, keys):
+        return ReplyReading(errors=dict.fromkeys(numbers, problem), problems=(problem,))
     answers: dict[int, Mark] = {}
     errors: dict[int, str] = {}
     repairs: list[str] = []
-    doubled = json_text.doubled_keys(given)
-    keys = {str(number): number for number in sorted(numbers)}
     for key, number in keys.items():
         if key not in given:
             errors[number] = "not answered"
@@ -168,10 +171,7 @@ def _read_object(value: Mapping[str, object], numbers: Collection[int], read_ans
             answers[number] = mark
         else:
             errors[number] = mark
-    unknown = [key for key in given if key not in keys]
-    return ReplyReading(
-        answers=answers, errors=errors, problems=tuple(_unknown_problem(unknown)), repairs=tuple(repairs)
-    )
+    return ReplyReading(answers=answers, errors=errors, repairs=tuple(repairs))
 
 
 _NO_ANSWERS = '"answers" is neither an object nor a list of objects, each with the number of its item as "n"'
@@ -188,12 +188,26 @@ def _by_number(answers: Sequence[object]) -> dict[str, object] | None:
     return json_text.object_of(pairs)
 
 
-def _unknown_problem(unknown: Sequence[str]) -> list[str]:
-    if not unknown:
-        return []
-    shown = ", ".join(repr(json_text.clean_text(key[:20])) for key in unknown[:3])
-    more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
-    return [f"the reply answers items that were not asked: {shown}{more}"]
+def _numbering_problem(given: Mapping[str, object], doubled: Collection[str], asked: Collection[str]) -> str | None:
+    """Why the answers are numbered otherwise than the items were. Then any of them may belong to another item."""
+    unknown = [key for key in given if key not in asked]
+    if unknown:
+        return f"the reply answers items that were not asked: {short_list(unknown)}; none of its numbers can be trusted"
+    missing = [key for key in asked if key not in given]
+    twice = [key for key in asked if key in doubled]
+    if missing and twice:
+        return (
+            f"the reply answers item {short_list(twice)} twice and item {short_list(missing)} not at all; "
+            "none of its numbers can be trusted"
+        )
+    return None
+
+
+def short_list(names: Sequence[str]) -> str:
+    """The first of some names out of a reply, quoted and cut, for a message."""
+    shown = ", ".join(repr(json_text.clean_text(name[:20])) for name in names[:3])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return shown + more
 
 
 def _read_answer(given: object, item: Item, number: int, repairs: list[str]) -> Mark | str:
