@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from honestone import __version__
 from honestone.adapters.machine import key_in
+from honestone.adapters.turns import Turns
 from honestone.core.needs import NO_NEEDS, KeyNeed, MachineNeeds
 from honestone.ports import CallFailed
 from honestone.system.loose_json import Table, one_line, tables
@@ -119,6 +120,10 @@ class Answer:
     body: bytes
 
 
+class TimedOut(CallFailed):
+    """The server was reached and did not answer in time."""
+
+
 class HttpRefused(CallFailed):
     """The server understood the call and would not do it as asked (400, 422). `words` is its own reason."""
 
@@ -146,7 +151,7 @@ class Transport:
                 "Accept-Encoding": "identity",
             },
         )
-        self._turns: dict[tuple[str, str, int], asyncio.Semaphore] = {}
+        self._turns: dict[tuple[str, str, int], Turns] = {}
         self._proxies: dict[str, _Proxy | None] = {}
         self._answered: set[str] = set()
         self.holders: WeakSet[object] = WeakSet()
@@ -154,8 +159,17 @@ class Transport:
     async def post(self, endpoint: Endpoint, path: str, payload: Table, *, model: str) -> dict[str, Any]:
         """The JSON object that the server answered with. Raises CallFailed; HttpRefused for a 400 or 422."""
         variable, key = endpoint.key.read()
-        async with self._turn(endpoint):
-            got = await self.call("POST", endpoint, path, _encode(payload))
+        turns = self._turns_at(endpoint)
+        async with turns.turn(endpoint.concurrency, endpoint.timeout) as turn:
+            began = time.monotonic()
+            try:
+                got = await self.call("POST", endpoint, path, _encode(payload))
+            except TimedOut as failed:
+                if not turns.timed_out(turn):
+                    raise
+                raise CallFailed(f"{failed.reason}, with others under way", retryable=True, retry_after=0.0) from None
+            if got.status == 200:
+                turns.answered(turn, time.monotonic() - began)
         read = read_answer(got, endpoint, model=model, variable=variable, key=key)
         if isinstance(read, CallFailed):
             raise read
@@ -197,10 +211,14 @@ class Transport:
         self._answered.clear()
         self._proxies.clear()
 
-    def _turn(self, endpoint: Endpoint) -> asyncio.Semaphore:
+    def _turns_at(self, endpoint: Endpoint) -> Turns:
+        """All calls to a server on this machine take turns together, whatever they are for; elsewhere those of a table."""
+        is_local = is_loopback(endpoint.base_url)
         name = (endpoint.provider, endpoint.base_url, endpoint.concurrency)
+        if is_local:
+            name = ("", host_of(endpoint.base_url).rpartition(":")[2], 0)
         if name not in self._turns:
-            self._turns[name] = asyncio.Semaphore(endpoint.concurrency)
+            self._turns[name] = Turns(is_local=is_local)
         return self._turns[name]
 
     async def exchange(
@@ -216,7 +234,7 @@ class Transport:
         except TimeoutError as error:
             if isinstance(error, aiohttp.ServerTimeoutError):
                 return CallFailed(f"could not connect to {where} within {CONNECT_SECONDS:g} s", retryable=True)
-            return CallFailed(f"no complete reply from {where} within {endpoint.timeout:g} s")
+            return TimedOut(f"no complete reply from {where} within {endpoint.timeout:g} s")
         except (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError):
             return CallFailed(f"the certificate of {where} could not be verified, so nothing was sent")
         except aiohttp.ClientConnectorDNSError:

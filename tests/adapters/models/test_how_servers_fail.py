@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from typing import Any
 
@@ -19,7 +20,7 @@ from honestone.core.ballot import AskedCriterion, Ballot, Question, ballot_from_
 from honestone.core.rubric import Item
 from honestone.core.spend import Meter
 from honestone.engine.panel import Panel, Seat
-from honestone.ports import CallFailed
+from honestone.ports import CallFailed, Prompt
 
 from .standin import APIS, Fault, Saying, Standin
 from .test_model_contract import ask, failure, model_for
@@ -170,6 +171,27 @@ def test_a_server_that_only_streams_is_asked_so(standin: Standin, api: str) -> N
     got = ask(model_for(standin, api))
     assert (got.text, got.cut, got.model, got.usage) == (plain.text, plain.cut, plain.model, plain.usage)
     assert len(standin.calls) == calls + 1 and standin.last.body["stream"] is True
+
+
+@pytest.mark.parametrize("api", STREAMING)
+def test_every_call_that_was_refused_for_it_is_sent_again_as_a_stream(standin: Standin, api: str) -> None:
+    """Several are under way when the first is refused: each is worth another try, and that one is answered."""
+    standin.streams_only, standin.say = True, Saying(text='{"answer": true}')
+    standin.meeting = threading.Barrier(6)
+    model = model_for(standin, api, concurrency=6)
+
+    async def twice(number: int) -> str:
+        with pytest.raises(CallFailed) as failed:
+            await model.complete(Prompt(text=f"Q{number}"))
+        assert failed.value.retryable and failed.value.retry_after == 0, failed.value.reason
+        return (await model.complete(Prompt(text=f"Q{number}"))).text
+
+    async def crowd() -> list[str]:
+        got = await asyncio.gather(*map(twice, range(6)))
+        await model.close()
+        return got
+
+    assert asyncio.run(crowd()) == ['{"answer": true}'] * 6
 
 
 @pytest.mark.parametrize("api", STREAMING)

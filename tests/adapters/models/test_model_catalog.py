@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.catalog import PROVIDERS, family_of, find_provider, make_model, probe
+from honestone.adapters.models.embeddings import make_embedder
 from honestone.adapters.models.prices import PricedModel
 from honestone.core.errors import SettingsError
 from honestone.ports import Model, Prompt, takes_exact_schemas
@@ -316,3 +318,25 @@ def test_large_providers_get_a_schema_that_stays_the_same(provider: str, base_ur
     model = make_model(provider, "m", base_url=base_url)
     assert takes_exact_schemas(model) is expected
     assert takes_exact_schemas(PricedModel(model, provider, "m", {})) is expected
+
+
+@pytest.mark.parametrize(
+    ("provider", "base_url", "expected"),
+    [
+        ("ollama", None, 2),
+        ("vllm", None, 2),
+        ("compatible", "http://localhost:9/v1", 2),
+        ("openai", "http://[::1]:9/v1", 2),
+        ("ollama", "http://box:11434/v1", 4),
+        ("compatible", "https://models.example/v1", 64),
+    ],
+)
+def test_a_server_on_this_machine_has_two_calls_under_way_unless_told_otherwise(
+    provider: str, base_url: str | None, expected: int
+) -> None:
+    """A judge, a target and an embedder alike, whatever the provider's name; `concurrency` says otherwise."""
+    for told, limit in (({}, expected), ({"concurrency": 7}, 7)):
+        model = make_model(provider, "m", base_url=base_url, **told)  # type: ignore[arg-type]
+        assert isinstance(model, ApiModel) and model.endpoint.concurrency == limit
+        embedder = make_embedder(provider, "m", base_url=base_url, **told)  # type: ignore[arg-type]
+        assert embedder.endpoint.concurrency == limit

@@ -99,10 +99,14 @@ class ApiModel(ABC):
         asked = self._asked_for(prompt)
         use = frozenset(feature for feature in asked if (*self._place, feature) not in _declined)
         body = merged(without_nones(self.body(prompt, use)), self.options.extra)
+        if self.sender is None and self._place in _streams:
+            body["stream"] = True
         try:
             value = await self._sent(body, prompt.draw)
         except HttpRefused as refusal:
-            if self.can_stream and self._place not in _streams and _WANTS_STREAM.search(refusal.words):
+            # By what this call was: others that were under way with the first one were refused like it.
+            may_stream = self.can_stream and self.sender is None and not body.get("stream")
+            if may_stream and _WANTS_STREAM.search(refusal.words):
                 _streams.add(self._place)
                 raise CallFailed(f"{self.model} answers only in a stream", retryable=True, retry_after=0.0) from None
             feature = next((f for f, named in _NAMED_BY.items() if f in use and named.search(refusal.words)), None)
@@ -119,8 +123,6 @@ class ApiModel(ABC):
     async def _sent(self, body: dict[str, Any], draw: int) -> dict[str, Any]:
         if self.sender is not None:
             return await self.sender.send(body, draw)
-        if self._place in _streams:
-            body["stream"] = True
         return await hold(self).post(self.endpoint, self.path(), body, model=self.model)
 
     @property

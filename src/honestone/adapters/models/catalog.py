@@ -27,6 +27,9 @@ Api = Literal["responses", "chat", "messages", "generateContent"]
 
 DEFAULT_TIMEOUT: Final = 120.0
 
+# Calls under way at a server on this machine: one that is answered, and one that is there when it is done.
+LOCAL_CONCURRENCY: Final = 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
@@ -127,7 +130,7 @@ def make_endpoint(known: Provider, **server: Unpack[EndpointSettings]) -> Endpoi
         auth=auth,
         headers={"anthropic-version": "2023-06-01"} if known.api == "messages" else {},
         timeout=timeout or DEFAULT_TIMEOUT,
-        concurrency=concurrency or known.concurrency,
+        concurrency=concurrency or (LOCAL_CONCURRENCY if is_loopback(url) else known.concurrency),
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from honestone.adapters.machine import require
 from honestone.adapters.targets.trace_parsing import since
+from honestone.adapters.turns import time_limit
 from honestone.core.artifact import Version
 from honestone.core.images import IMAGE_MARK, written_images
 from honestone.core.json_value import fence_of
@@ -44,7 +45,7 @@ class ModelTarget:
         timeout = task.timeout or self._timeout
         started = time.monotonic()
         try:
-            async with asyncio.timeout(timeout):
+            async with time_limit(timeout):
                 completion = await self._asked(prompt_for(task))
         except TimeoutError:
             return _failed(f"no output within {timeout:g} s", started)

@@ -1,0 +1,133 @@
+"""Whose turn it is at a server: how many calls may be under way, and time limits that do not count the wait for a turn.
+
+A server on this machine often answers one call at a time. What is sent to it together waits in its queue, where the time
+limit of each call runs, so all but the first few would be lost. Such a server is given as many calls as would be answered
+in time if it took them one after another; how long one takes is seen from the answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import Final
+
+# Of a call's time limit, how much may be spent in a server's queue and on the answer by what has been seen.
+_SHARE: Final = 0.5
+
+# How long an answer of a server takes that has not been seen to answer, at most: more is found out by waiting.
+_UNSEEN_SECONDS: Final = 2.0
+
+# So many answers tell how long one takes: the slowest of them counts.
+_SEEN: Final = 8
+
+_limits: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("limits", default=())
+
+
+@asynccontextmanager
+async def time_limit(seconds: float) -> AsyncIterator[None]:
+    """`asyncio.timeout` in which waiting for a turn at a server does not count."""
+    async with asyncio.timeout(seconds) as limit:
+        before = _limits.set((*_limits.get(), limit))
+        try:
+            yield
+        finally:
+            _limits.reset(before)
+
+
+@asynccontextmanager
+async def _uncounted() -> AsyncIterator[None]:
+    """The time limits around this call stand still."""
+    clock = asyncio.get_running_loop().time
+    began = clock()
+    ends = [(limit, limit.when()) for limit in _limits.get()]
+    for limit, _ in ends:
+        limit.reschedule(None)
+    try:
+        yield
+    finally:
+        for limit, end in ends:
+            if end is not None and not limit.expired():
+                limit.reschedule(end + clock() - began)
+
+
+class Turn:
+    """One call under way. `at_once`: so many were when it began, with it."""
+
+    def __init__(self, at_once: int) -> None:
+        self.at_once = at_once
+
+
+class Turns:
+    """The calls to one server. `is_local`: it is on this machine, and may answer one call at a time."""
+
+    def __init__(self, *, is_local: bool) -> None:
+        self.is_local = is_local
+        self.under_way = 0
+        # How many at most since a call was lost, until answers have told more.
+        self._bound: int | None = None
+        self._seen: deque[float] = deque(maxlen=_SEEN)
+        self._waiting: deque[tuple[asyncio.Future[None], int, float]] = deque()
+
+    @asynccontextmanager
+    async def turn(self, most: int, seconds: float) -> AsyncIterator[Turn]:
+        """Waits until fewer than `most` calls are under way, or than would be answered in `seconds` each."""
+        if self._waiting or self.under_way >= self._room(most, seconds):
+            await self._wait(most, seconds)
+        else:
+            self.under_way += 1
+        try:
+            yield Turn(self.under_way)
+        finally:
+            self.under_way -= 1
+            self._next()
+
+    def answered(self, turn: Turn, took: float) -> None:
+        """What a call took tells how many there may be at once: with twice as many it would take twice as long at most."""
+        self._seen.append(turn.at_once / max(took, 1e-6))
+        if self._bound is not None and len(self._seen) == _SEEN:
+            self._bound = None
+
+    def timed_out(self, turn: Turn) -> bool:
+        """Whether others under way may be why: then fewer are from now on, and the call is worth another try."""
+        if not self.is_local or turn.at_once < 2:
+            return False
+        self._seen.clear()
+        self._bound = min(self._bound or turn.at_once, max(1, turn.at_once // 2))
+        return True
+
+    def _room(self, most: int, seconds: float) -> int:
+        if not self.is_local:
+            return most
+        if self._bound is not None:
+            most = min(most, self._bound)
+        return max(1, min(most, int(self._rate() * seconds * _SHARE)))
+
+    def _rate(self) -> float:
+        """Calls a second if they are answered one after another."""
+        return min(self._seen) if self._seen else 1 / _UNSEEN_SECONDS
+
+    async def _wait(self, most: int, seconds: float) -> None:
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((mine, most, seconds))
+        try:
+            async with _uncounted():
+                await mine
+        except BaseException:
+            if mine.done() and not mine.cancelled():
+                self.under_way -= 1
+            self._next()
+            raise
+
+    def _next(self) -> None:
+        """Gives turns to those who wait, in their order. A turn is counted when it is given."""
+        while self._waiting:
+            mine, most, seconds = self._waiting[0]
+            if not mine.done() and self.under_way >= self._room(most, seconds):
+                return
+            self._waiting.popleft()
+            if not mine.done():
+                self.under_way += 1
+                mine.set_result(None)

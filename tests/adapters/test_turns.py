@@ -1,0 +1,173 @@
+"""Turns at a server: on this machine as many calls as are answered in time, and no time limit for the wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from honestone.adapters.turns import Turns, time_limit
+
+T = TypeVar("T")
+
+
+class FastClock(asyncio.SelectorEventLoop):
+    """A loop in which nobody waits: its clock goes on to what comes next."""
+
+    now = 0.0
+
+    def time(self) -> float:
+        return self.now
+
+    def _run_once(self) -> None:
+        if not self._ready and self._scheduled:  # type: ignore[attr-defined]
+            self.now = max(self.now, self._scheduled[0].when())  # type: ignore[attr-defined]
+        super()._run_once()  # type: ignore[misc]
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    with asyncio.Runner(loop_factory=FastClock) as runner:
+        return runner.run(work)
+
+
+class Server:
+    """Answers `slots` calls at a time, each after `seconds`; forgets a call whose caller has gone."""
+
+    def __init__(self, seconds: float, slots: int) -> None:
+        self.seconds, self.free = seconds, asyncio.Semaphore(slots)
+        self.under_way = self.peak = self.calls = 0
+
+    async def answer(self) -> None:
+        self.calls += 1
+        self.under_way += 1
+        self.peak = max(self.peak, self.under_way)
+        try:
+            async with self.free:
+                await asyncio.sleep(self.seconds)
+        finally:
+            self.under_way -= 1
+
+
+async def crowd(server: Server, turns: Turns, *, calls: int, most: int, limit: float, attempts: int = 5) -> int:
+    """How many of so many calls are answered when all are made at once, each tried again where that is worth it."""
+    clock = asyncio.get_running_loop().time
+
+    async def one() -> bool:
+        for _ in range(attempts):
+            async with turns.turn(most, limit) as turn:
+                began = clock()
+                try:
+                    async with asyncio.timeout(limit):
+                        await server.answer()
+                except TimeoutError:
+                    if turns.timed_out(turn):
+                        continue
+                    return False
+                turns.answered(turn, clock() - began)
+                return True
+        return False
+
+    return sum(await asyncio.gather(*(one() for _ in range(calls))))
+
+
+@pytest.mark.parametrize("most", [2, 10, 64])
+def test_a_server_that_answers_one_at_a_time_loses_no_call(most: int) -> None:
+    """20 calls of half a second with a limit of 3 s are 20 calls and 20 answers, however many may be under way."""
+
+    async def scene() -> tuple[int, int]:
+        server = Server(0.5, 1)
+        return await crowd(server, Turns(is_local=True), calls=20, most=most, limit=3), server.calls
+
+    assert run(scene()) == (20, 20)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seconds=st.floats(0.05, 30),
+    limit=st.floats(1, 120),
+    slots=st.integers(1, 8),
+    most=st.integers(1, 64),
+    calls=st.integers(1, 40),
+)
+def test_every_call_that_can_be_answered_in_time_is(
+    seconds: float, limit: float, slots: int, most: int, calls: int
+) -> None:
+    """Whatever a local server takes for a call and however many it answers at once: none is lost to its queue, and no more
+    are under way than `most`."""
+    if seconds * 2.5 > limit:
+        return
+
+    async def scene() -> tuple[int, int]:
+        server = Server(seconds, slots)
+        return await crowd(server, Turns(is_local=True), calls=calls, most=most, limit=limit), server.peak
+
+    answered, peak = run(scene())
+    assert answered == calls and peak <= most
+
+
+def test_a_server_that_answers_many_at_a_time_gets_many() -> None:
+    """`concurrency` is reached where answers take no longer for it."""
+
+    async def scene() -> int:
+        server = Server(0.2, 20)
+        await crowd(server, Turns(is_local=True), calls=200, most=16, limit=3)
+        return server.peak
+
+    assert run(scene()) == 16
+
+
+def test_a_server_elsewhere_is_asked_as_often_as_its_table_says() -> None:
+    """Nothing is found out about it: its own limits answer with 429."""
+
+    async def scene() -> tuple[int, int]:
+        server = Server(1, 1)
+        return await crowd(server, Turns(is_local=False), calls=8, most=8, limit=3.5), server.peak
+
+    assert run(scene()) == (3, 8)
+
+
+def test_waiting_for_a_turn_is_not_part_of_a_time_limit() -> None:
+    """Four calls of a second each, one after another, each within a limit of 1.5 s; one that takes longer itself ends."""
+
+    async def scene() -> list[str]:
+        turns = Turns(is_local=False)
+
+        async def one(seconds: float) -> str:
+            try:
+                async with time_limit(1.5), turns.turn(1, 99):
+                    await asyncio.sleep(seconds)
+            except TimeoutError:
+                return "late"
+            return "in time"
+
+        return await asyncio.gather(one(1), one(1), one(2), one(1), one(1))
+
+    assert run(scene()) == ["in time", "in time", "late", "in time", "in time"]
+
+
+def test_a_call_that_is_given_up_leaves_its_turn_to_the_next() -> None:
+    """Whether it waited or had just been given its turn."""
+
+    async def scene() -> int:
+        turns, done = Turns(is_local=True), 0
+
+        async def one() -> None:
+            nonlocal done
+            async with turns.turn(1, 99):
+                await asyncio.sleep(1)
+                done += 1
+
+        tasks = [asyncio.create_task(one()) for _ in range(6)]
+        await asyncio.sleep(0.5)
+        tasks[1].cancel()
+        await asyncio.sleep(0.5)
+        tasks[2].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert turns.under_way == 0
+        return done
+
+    assert run(scene()) == 4
