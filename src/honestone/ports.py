@@ -731,6 +731,24 @@ class PortableStore(Store, Protocol):
         ...
 
 
+@runtime_checkable
+class SharedStore(Store, Protocol):
+    """A store whose runners may only work on runs that were ordered: what one of them puts there counts in its run alone."""
+
+    def in_run(self, run: str) -> SharedStore:
+        """A view of the same store for work on one run, over the same connection: it also reads what runners were replied in
+        that run. Several threads may use views of one store."""
+        ...
+
+    def end_view(self) -> None:
+        """The work of a view is done; the store itself stays open."""
+        ...
+
+    def make_roles(self) -> None:
+        """Roles for readers, coordinators and runners, with the rights of each. Raises StoreError where this user may not."""
+        ...
+
+
 # ---------------------------------------------------------------------------------------------------------- queue
 
 

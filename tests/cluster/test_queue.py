@@ -135,6 +135,7 @@ def test_a_case_whose_runners_always_die_is_left_to_the_sweeper(
         (case,) = queue.take([run], queue.beat(None, CARD))
         assert (case.deaths, case.errors) == (deaths, 0)
         _silent(server, place)
+        queue.beat(None, CARD)  # the runner that sweeps
         lost = queue.sweep(0.5)
     assert [one.case for one in lost] == ["a"]
     queue.done(lost)

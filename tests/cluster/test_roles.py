@@ -35,11 +35,18 @@ REFUSED = {
         "update honestone.orders set plan = 'x'",
         "insert into honestone.procrastinate_jobs (task_name) values ('case')",
         "update honestone.blobs set data = 'x'",
+        "insert into honestone.events (run, seq, data) values ('x', 1, 'x')",
+        "insert into honestone.replies (key, judge, at, data) values ('x', 'x', 'x', 'x')",
+        "update honestone.grants set calls = -1000000",
+        "update honestone.procrastinate_jobs set worker_id = 1",
+        "delete from honestone.worked",
     ),
     "coordinator": (
         "update honestone.format set version = 9",
         "insert into honestone.runners (id, data) values (1, 'x')",
         "delete from honestone.procrastinate_workers",
+        "select honestone.take_cases(array['x'], 1, 1)",
+        "select honestone.add_event('x', 'x', 'produced', 1, null, '{}')",
     ),
 }
 BY_NO_ROLE = (
@@ -65,6 +72,7 @@ def roles(site: Site, server: Server) -> dict[str, str]:
     assert len(made) == 3
     for sql in made:
         server.sql(sql, database)
+        server.sql(sql, database, check=sql is not made[2])  # once more, as after an upgrade
     logins = dict(re.findall(r"create role (\w+) login .* in role honestone_(\w+);", made[2]))
     assert sorted(logins.values()) == ["coordinator", "reader", "runner"]
     return {role: server.url(database, user=name, password="PASSWORD") for name, role in logins.items()}

@@ -11,11 +11,12 @@ from typing import Final
 from honestone.adapters.registry import open_queue, open_store
 from honestone.adapters.stores.place import StorePlace
 from honestone.app.workspace import Workspace
-from honestone.core.errors import UsageError
+from honestone.core.errors import StoreError, UsageError
 from honestone.core.store_address import POSTGRESQL, store_address
-from honestone.ports import PortableStore, StoreState
+from honestone.ports import PortableStore, SharedStore, StoreState
 
 # In the order of a copy: a run that is listed is whole.
+_AS_ANOTHER: Final = "a user who may make roles, such as `postgres`, can do it: honestone store roles --sql | sudo -u postgres psql DATABASE"
 TABLES: Final = ("blobs", "replies", "cases", "events", "runs")
 
 
@@ -44,6 +45,37 @@ def migrate_store(workspace: Workspace) -> StoreState:
                 place
             ).close()  # by whoever owns the tables: those who order and runners may have no right to make some
         return store.state()
+
+
+def store_roles(workspace: Workspace) -> str:
+    """The SQL that makes the roles of a shared store, for a person who runs it as somebody else."""
+    from honestone.adapters.stores.postgres import roles_sql
+
+    _require_shared(workspace.store_place())
+    return roles_sql()
+
+
+def make_roles(workspace: Workspace) -> str:
+    """Makes the roles of a shared store, or gives them the rights of this version; the store, for a person. Raises StoreError
+    where this role may not, or the store is older."""
+    place = workspace.store_place()
+    _require_shared(place)
+    with _opened(place) as store:
+        open_queue(place, store)  # the roles are for its tables too
+        assert isinstance(store, SharedStore)
+        try:
+            store.make_roles()
+        except StoreError as error:
+            raise StoreError(error.message, hint=_AS_ANOTHER) from None
+        return place.shown
+
+
+def _require_shared(place: StorePlace) -> None:
+    if place.address is None or place.address.kind != POSTGRESQL:
+        raise UsageError(
+            f"only a shared store has roles, and {place.shown} is a folder",
+            hint="name one with HONESTONE_STORE=postgresql://USER@HOST/DATABASE, or with --store",
+        )
 
 
 def copy_store(workspace: Workspace, source: str, destination: str, said: Callable[[str], None]) -> CopiedStore:

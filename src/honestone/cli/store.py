@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from honestone.app.store import check_store, copy_store, migrate_store
+from honestone.app.store import check_store, copy_store, make_roles, migrate_store, store_roles
 from honestone.cli import options as shared
 from honestone.cli.main import StrictGroup
 from honestone.cli.terminal import Progress, dump, here, write
@@ -31,6 +31,20 @@ def check(as_json: bool) -> int:
 def migrate(as_json: bool) -> int:
     """Make the tables of the store, or bring them to the format of this version. Upgrade honestone everywhere first."""
     return _print(migrate_store(here()), as_json=as_json)
+
+
+@store.command("roles", short_help="Make the database roles of a shared store.")
+@shared.options("store roles")
+def roles(as_sql: bool) -> int:
+    """Make the roles honestone_reader, honestone_coordinator and honestone_runner in the database of a shared store, and give
+    them their rights. Run it as the owner of the tables, again after each `store migrate`; docs/cluster.md says what each may do."""
+    if as_sql:
+        write(store_roles(here()))
+        return 0
+    write(
+        f"{clean(make_roles(here()))}: the roles honestone_reader, honestone_coordinator and honestone_runner have their rights\n"
+    )
+    return 0
 
 
 @store.command("copy", short_help="Copy every run into another store.")

@@ -49,7 +49,8 @@ class RefusedRun:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerCard:
     """What a runner says of itself. `runs` are those that it takes cases of, `in_hand` the cases it works on ("RUN CASE").
-    `is_stopping`: it takes no more. `waits`: accounts whose rates calls wait for."""
+    `is_stopping`: it takes no more. `waits`: accounts whose rates calls wait for. `silence`: after so many seconds without a
+    heartbeat it is taken for dead, and not before."""
 
     host: str
     person: str
@@ -61,6 +62,7 @@ class RunnerCard:
     refused: tuple[RefusedRun, ...] = ()
     waits: tuple[str, ...] = ()
     is_stopping: bool = False
+    silence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,3 +73,8 @@ class SeenRunner:
     card: RunnerCard
     age: float
     since: float
+
+
+def name_in_queue(case: str) -> str:
+    """The id of a case as a queue holds it, in ASCII: jsonb refuses U+0000 and half surrogates, and an id may hold them."""
+    return case.encode("unicode_escape").decode()

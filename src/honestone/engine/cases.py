@@ -213,6 +213,8 @@ class CaseWork:
             for place, event in enumerate(events)
             if lost.get(place, event) is not None
         ]
+        if not kept:  # this process may add nothing to the case any more: another one has it
+            return
         if isinstance(kept[0], OutputProduced):
             await self._keep(kept[0])
             if kept[0] is not free:  # what was said is not about the output that is on record

@@ -6,7 +6,8 @@ server goes away. Every statement goes over our own connection, which waits for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
@@ -18,7 +19,7 @@ from procrastinate.schema import SchemaManager
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from honestone.core.queue import LOST, CasesLeft, QueuedCase, RunnerCard, SeenRunner
+from honestone.core.queue import LOST, CasesLeft, QueuedCase, RunnerCard, SeenRunner, name_in_queue
 
 if TYPE_CHECKING:
     from procrastinate.connector import BaseConnector
@@ -29,46 +30,27 @@ T = TypeVar("T")
 TASK: Final = "case"
 # Cases that are put into the queue by one statement.
 _AT_A_TIME: Final = 5_000
-# As procrastinate_fetch_job does for one, which has locks between jobs besides: ours have none. A runner that was
-# given up takes nothing until its next heartbeat, which gives it another number.
-_TAKE: Final = b"""
-with wanted as materialized (
-    select id from honestone.procrastinate_jobs
-    where status = 'todo' and queue_name = any(%(runs)s) and (scheduled_at is null or scheduled_at <= now())
-    and exists (select from honestone.procrastinate_workers where id = %(runner)s)
-    order by priority desc, id limit %(most)s for update skip locked
-)
-update honestone.procrastinate_jobs as jobs set status = 'doing', worker_id = %(runner)s from wanted where jobs.id = wanted.id
-returning jobs.id, jobs.queue_name, jobs.args ->> 'case', jobs.attempts, (jobs.args ->> 'errors')::int, jobs.priority
-"""
-# The manager's own way counts each as an attempt, as `sweep` does for a runner that died. Errors are counted apart from those.
-_GIVE_BACK: Final = b"""
-update honestone.procrastinate_jobs set status = 'todo', args = args || jsonb_build_object('errors', %(errors)s::int)
-where id = %(id)s and worker_id = %(runner)s and status = 'doing'
-"""
+# What a runner does with its cases are functions of the store (postgres-3.sql), which look at who asks.
+_TAKE: Final = b"select id, run, name, deaths, errors, rank from honestone.take_cases(%s, %s, %s)"
+_DONE: Final = b"select honestone.end_cases(%s)"
+_GIVE_BACK: Final = b"select honestone.give_back_case(%s, %s, %s)"
+_BEAT: Final = b"select honestone.beat(%s, %s, %s)"
+_LEAVE: Final = b"select honestone.leave(%s)"
+_SWEEP: Final = b"select id, run, name, deaths from honestone.sweep(%s, %s)"
 _THERE: Final = b"select args ->> 'case' from honestone.procrastinate_jobs where queue_name = %s"
-_DONE: Final = b"delete from honestone.procrastinate_jobs where id = any(%s)"
 # Cases of an order after which the server looks at its queue again, so that it does not sort all of them for each that is taken.
 _MANY: Final = 1_000
 # Seconds that a command which ends waits for the server.
 _ENDS_WITHIN: Final = 5.0
-_LOCK: Final = b"select pg_try_advisory_xact_lock(hashtextextended('honestone sweep', 0))"
 _MAKING: Final = b"select pg_advisory_xact_lock(hashtextextended('honestone queue', 0))"
-_UP_LONGER: Final = b"select clock_timestamp() - pg_postmaster_start_time() > make_interval(secs => %s)"
 _OPEN: Final = b"""
 select orders.run from honestone.orders join honestone.runs on runs.id = orders.run
 where runs.finished is null and not orders.is_paused order by orders.priority desc, orders.run
 """
 _ORDER: Final = b"insert into honestone.orders (run, priority, plan) values (%s, %s, %s)"
-_BEAT: Final = b"update honestone.runners set at = clock_timestamp(), data = %s where id = %s returning id"
 _SEEN: Final = b"""
 select id, data, extract(epoch from clock_timestamp() - at)::float8, extract(epoch from clock_timestamp() - since)::float8
 from honestone.runners order by id
-"""
-_GONE: Final = b"""
-delete from honestone.runners where not exists (
-    select from honestone.procrastinate_workers known where known.id = runners.id
-)
 """
 
 
@@ -179,7 +161,7 @@ class ProcrastinateQueue:
                 cursor.execute(_DONE, ([case.id for case in done],))
             if not runs or most < 1:
                 return []
-            rows = cursor.execute(_TAKE, {"runs": list(runs), "runner": runner, "most": most}).fetchall()
+            rows = cursor.execute(_TAKE, (list(runs), runner, most)).fetchall()
             rows.sort(key=lambda row: (-row[5], row[0]))
             return [
                 QueuedCase(id=id, run=run, case=_case_of(case), deaths=deaths, errors=errors or 0)
@@ -193,8 +175,8 @@ class ProcrastinateQueue:
             self.take((), 0, 0, done=cases)
 
     def give_back(self, case: QueuedCase, runner: int, *, is_error: bool = False) -> None:
-        given = {"id": case.id, "runner": runner, "errors": case.errors + is_error}
-        self._db.write(lambda cursor: cursor.execute(_GIVE_BACK, given))
+        arguments = (case.id, runner, case.errors + is_error)
+        self._db.write(lambda cursor: cursor.execute(_GIVE_BACK, arguments))
 
     def waiting(self, run: str) -> CasesLeft:
         rows = self._jobs.list_queues(queue=run)
@@ -204,24 +186,12 @@ class ProcrastinateQueue:
 
     def beat(self, runner: int | None, card: RunnerCard) -> int:
         data = msgspec.json.encode(card)
-
-        def work(cursor: Cursor[TupleRow]) -> int:
-            if runner is not None and cursor.execute(_BEAT, (data, runner)).fetchone() is not None:
-                _at_once(self._jobs.update_heartbeat(runner))
-                return runner
-            number = int(_at_once(self._jobs.register_worker()))
-            cursor.execute(b"insert into honestone.runners (id, data) values (%s, %s)", (number, data))
-            return number
-
-        return self._db.write(work)
+        arguments = (runner, data, card.silence)
+        return int(_only(self._db.write(lambda cursor: cursor.execute(_BEAT, arguments).fetchone())))
 
     def leave(self, runner: int) -> None:
-        def work(cursor: Cursor[TupleRow]) -> None:
-            _at_once(self._jobs.unregister_worker(runner))
-            cursor.execute(b"delete from honestone.runners where id = %s", (runner,))
-
         with self._db.at_most(_ENDS_WITHIN):
-            self._db.write(work)
+            self._db.write(lambda cursor: cursor.execute(_LEAVE, (runner,)))
 
     def runners(self) -> list[SeenRunner]:
         rows = self._db.read(lambda cursor: cursor.execute(_SEEN).fetchall())
@@ -236,34 +206,11 @@ class ProcrastinateQueue:
         ]
 
     def sweep(self, silence: float) -> list[QueuedCase]:
-        def work(cursor: Cursor[TupleRow]) -> list[QueuedCase]:
-            if not _only(cursor.execute(_LOCK).fetchone()) or not _only(
-                cursor.execute(_UP_LONGER, (silence,)).fetchone()
-            ):
-                return []
-            stalled = list(_at_once(self._jobs.get_stalled_jobs(seconds_since_heartbeat=silence)))
-            # By the server's clock: it compares with that, and ours may be ahead.
-            now = _only(cursor.execute(b"select now()").fetchone())
-            for job in stalled:
-                if job.attempts + 1 < LOST:
-                    _at_once(self._jobs.retry_job(job, retry_at=now))
-            _at_once(self._jobs.prune_stalled_workers(silence))
-            cursor.execute(_GONE)
-            return [_case(job) for job in stalled if job.attempts + 1 >= LOST]
-
-        return self._db.write(work)
+        rows = self._db.write(lambda cursor: cursor.execute(_SWEEP, (silence, LOST)).fetchall())
+        return [QueuedCase(id=id, run=run, case=_case_of(case), deaths=deaths) for id, run, case, deaths in rows]
 
     def close(self) -> None:
         self._db.close()
-
-
-def _at_once(asked: Coroutine[Any, Any, T]) -> T:
-    """What it returns. Over our connector nothing in it waits for an event loop."""
-    try:
-        asked.send(None)
-    except StopIteration as ended:
-        return cast("T", ended.value)
-    raise AssertionError("a statement of the queue waits for an event loop")
 
 
 def _job(run: str, case: str, priority: int) -> Job:
@@ -275,22 +222,18 @@ def _job(run: str, case: str, priority: int) -> Job:
         lock=None,
         queueing_lock=None,
         task_name=TASK,
-        task_kwargs={"run": run, "case": _text(case)},
+        task_kwargs={
+            "run": run,
+            "case": name_in_queue(case),
+            # What a database cannot make of that: the id in JSON, and its bytes, in an event and in what may be there once.
+            "json": json.dumps(case),
+            "bytes": case.encode("utf-8", "surrogatepass").hex(),
+        },
     )
-
-
-def _case(job: Job) -> QueuedCase:
-    assert job.id is not None
-    return QueuedCase(id=job.id, run=job.queue, case=_case_of(str(job.task_kwargs["case"])), deaths=job.attempts)
 
 
 def _case_of(text: str) -> str:
     return text.encode().decode("unicode_escape")
-
-
-def _text(case: str) -> str:
-    """In ASCII: jsonb refuses U+0000 and half surrogates, and the id of a case may hold them."""
-    return case.encode("unicode_escape").decode()
 
 
 def _wrapped(given: Mapping[str, object]) -> dict[str, object]:

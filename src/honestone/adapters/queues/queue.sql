@@ -11,5 +11,8 @@ create table honestone.runners (
     id bigint primary key,
     since timestamptz not null default now(),
     at timestamptz not null default now(),
-    data bytea not null
+    data bytea not null,
+    -- Whose it is, and for how many seconds it may be silent.
+    login text,
+    silence double precision not null default 0
 );

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from honestone.core.live import KeptLive, LiveRun
     from honestone.core.spend import GrantRequest, RunGrants
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 _REPLY: Final = "reply "
 # Events and cases that are read at a time.
 _PAGE: Final = 500
@@ -56,10 +57,25 @@ select number, data from unnest(%s::text[]) name
 join honestone.cases on run = %s and md5(id) = md5(name) and id = name
 """
 _INSERT_REPLY: Final = b"insert into honestone.replies (key, judge, at, data) values (%s, %s, %s, %s)"
-_KEEP_REPLY: Final = b"""
+# A reply that a runner was given counts in its run only: `%s` is the run that is worked on, null outside of one.
+_OF_RUN: Final = b" and (run is null or run = %s)"
+_KEEP_REPLY: Final = (
+    b"""
 insert into honestone.replies (key, judge, at, data) select %s, %s, %s, %s
-where %s::int is null or (select count(*) from honestone.replies where key = %s) <= %s::int
+where %s::int is null or (select count(*) from honestone.replies where key = %s"""
+    + _OF_RUN
+    + b") <= %s::int"
+)
+# What those do who may write to no table: functions that look at who asks (postgres-3.sql).
+_MAY_WRITE: Final = b"select has_table_privilege('honestone.events', 'insert')"
+_ADD_EVENT: Final = b"select honestone.add_event(%s, %s, %s, %s, %s, %s)"
+_ADD_REPLY: Final = b"select honestone.add_reply(%s, %s, %s, %s, %s, %s)"
+_ADD_BLOB: Final = b"select honestone.add_blob(%s, %s)"
+_ADD_GRANTS: Final = b"""
+select honestone.add_grants(%(run)s, %(calls)s, %(usd)s, %(dearest)s, %(most_calls)s, %(most_usd)s)
 """
+_ADD_SLOT: Final = b"select honestone.take_slot(%(line)s, %(more)s)"
+_LATE: Final = "late"
 _INSERT_BLOB: Final = b"insert into honestone.blobs (digest, data) values (%s, %s) on conflict do nothing"
 _TAKE_SLOT: Final = b"""
 insert into honestone.rates as line (account, at)
@@ -117,6 +133,7 @@ class PostgresStore:
         self._live: LiveRows | None = None
         self._journal: ThreadJournal | None = None
         self._locks: set[str] = set()
+        self._run: str | None = None
         self._undelivered = Undelivered(
             folder / "undelivered" / hashlib.sha256(address.shown.encode()).hexdigest()[:16]
         )
@@ -124,8 +141,9 @@ class PostgresStore:
         self._db.renew = self._lock_again
         try:
             self._open(readonly=readonly, migrates=migrates)
+            self._may_write = bool(self._rows(_MAY_WRITE, ())[0][0])
             if not readonly:
-                self._undelivered.deliver(partial(self.add_rows, "replies"))
+                self._undelivered.deliver(self._deliver)
         except BaseException:
             self._db.close()
             raise
@@ -146,6 +164,17 @@ class PostgresStore:
     def connection(self) -> PostgresConnection:
         """For a queue in the same database, whose orders are one transaction with their runs."""
         return self._db
+
+    def in_run(self, run: str) -> PostgresStore:
+        """See `ports.SharedStore`."""
+        view = copy(self)
+        view._run, view._journal, view._live = run, None, None
+        return view
+
+    def end_view(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
 
     # -- opening
 
@@ -188,6 +217,14 @@ class PostgresStore:
 
         self._db.make(work)
 
+    def make_roles(self) -> None:
+        """The roles of docs/cluster.md with their rights, as they are for this format. Raises StoreError."""
+
+        def work(cursor: Cursor[TupleRow]) -> None:
+            cursor.connection.execute(roles_sql().encode())
+
+        self._db.make(work)
+
     # -- claims
 
     def lock(self, identity: str) -> bool:
@@ -203,7 +240,8 @@ class PostgresStore:
         self.unlock(f"{_REPLY}{key}")
 
     def take_slot(self, line: str, seconds: float) -> float:
-        found = self._db.write(lambda cursor: cursor.execute(_TAKE_SLOT, {"line": line, "more": seconds}).fetchone())
+        query = _TAKE_SLOT if self._may_write else _ADD_SLOT
+        found = self._db.write(lambda cursor: cursor.execute(query, {"line": line, "more": seconds}).fetchone())
         return max(0.0, float(_only(found)) - max(seconds, 0.0))
 
     def unlock(self, identity: str) -> None:
@@ -255,8 +293,10 @@ class PostgresStore:
     ) -> Mapping[int, Event | None]:
         def work(cursor: Cursor[TupleRow]) -> set[int]:
             if blobs:
-                cursor.executemany(_INSERT_BLOB, list(blobs.items()))
+                cursor.executemany(self._insert_blob, list(blobs.items()))
             cursor.execute(_IN_TURN, (_number(f"append {run}"),))
+            if not self._may_write:
+                return _add_events(cursor, run, every)
             if len(every) == 1:
                 cursor.execute(_APPEND, (run, every[0].data, every[0].once, run))
                 return set() if cursor.rowcount else {0}
@@ -315,12 +355,17 @@ class PostgresStore:
 
     def open_grants(self, run: str, least: RunGrants) -> RunGrants:
         given = {"run": run, "calls": least.calls, "usd": least.usd, "dearest": least.dearest}
+        if not self._may_write:  # they were opened with the run
+            return self._db.read(lambda cursor: stored.run_grants(cursor.execute(_GRANTS, given).fetchone()))
         return self._db.write(lambda cursor: stored.run_grants(cursor.execute(_OPEN_GRANTS, given).fetchone()))
 
     def grant(self, run: str, request: GrantRequest) -> tuple[bool, RunGrants]:
         given = {"run": run, **asdict(request)}
 
         def work(cursor: Cursor[TupleRow]) -> tuple[bool, RunGrants]:
+            if not self._may_write:
+                is_added = bool(_only(cursor.execute(_ADD_GRANTS, given).fetchone()))
+                return is_added, stored.run_grants(cursor.execute(_GRANTS, given).fetchone())
             row = cursor.execute(_GRANT, given).fetchone()
             if row is not None:
                 return True, stored.run_grants(row)
@@ -426,35 +471,57 @@ class PostgresStore:
     # -- replies and content
 
     def reply(self, key: str, since: str | None = None) -> dict[str, Any] | None:
-        newest = b"select data from honestone.replies where key = %s and at >= %s order by id desc limit 1"
-        return next(stored.readable((row[0],) for row in self._rows(newest, (key, since or ""))), None)
+        newest = (
+            b"select data from honestone.replies where key = %s" + _OF_RUN + b" and at >= %s order by id desc limit 1"
+        )
+        return next(stored.readable((row[0],) for row in self._rows(newest, (key, self._run, since or ""))), None)
 
     def answers(self, keys: Sequence[str]) -> dict[str, list[KeptReply]]:
         found: dict[str, list[KeptReply]] = {}
-        of_keys = b"select key, at, data from honestone.replies where key = any(%s) order by id"
-        for key, at, data in self._rows(of_keys, (list(keys),)):
+        of_keys = b"select key, at, data from honestone.replies where key = any(%s)" + _OF_RUN + b" order by id"
+        for key, at, data in self._rows(of_keys, (list(keys), self._run)):
             found.setdefault(key, []).append(KeptReply(at, data))
         return found
 
     def keep_reply(self, key: str, judge: str, reply: Mapping[str, Any], known: int | None = None) -> KeptReply | None:
         row = (key, stored.text_of(judge), stored.timestamp(), stored.encode(reply))
-        waiting = self._undelivered.keep([row])
-        is_kept = self._db.write(
-            lambda cursor: cursor.execute(_KEEP_REPLY, (*row, known, key, known)).rowcount > 0, away=waiting.write
-        )
+        waiting = self._undelivered.keep([row], self._run)
+        is_kept = self._db.write(partial(self._add_reply, row=row, known=known), away=waiting.write)
         waiting.remove()
         return None if is_kept or known is None else self.answers([key])[key][known]
 
+    def _add_reply(self, cursor: Cursor[TupleRow], row: stored.ReplyRow, known: int | None) -> bool:
+        """False where there are more than `known`. What comes when the run is over already is not needed any more."""
+        if not self._may_write:
+            return bool(_only(cursor.execute(_ADD_REPLY, (self._run, *row, known)).fetchone()) != _LATE)
+        return cursor.execute(_KEEP_REPLY, (*row, known, row[0], self._run, known)).rowcount > 0
+
+    def _deliver(self, rows: Sequence[stored.ReplyRow], run: str | None) -> None:
+        """What an earlier process was replied while the store was away."""
+        if self._may_write:
+            self.add_rows("replies", rows)
+        elif run is not None:
+            view = self.in_run(run)
+            for row in rows:
+                self._db.write(partial(view._add_reply, row=row, known=None))
+
     def replies(self, keys: Sequence[str]) -> dict[str, bytes]:
         # In the order they were kept, so that the newest of one key is what remains.
-        of_keys = b"select key, data from honestone.replies where key = any(%s) order by id"
-        return dict(self._rows(of_keys, (list(keys),)))
+        of_keys = b"select key, data from honestone.replies where key = any(%s)" + _OF_RUN + b" order by id"
+        return dict(self._rows(of_keys, (list(keys), self._run)))
 
     def keep_replies(self, replies: Mapping[str, Any], judge: str) -> None:
         now = stored.timestamp()
         rows = [(key, stored.text_of(judge), now, stored.encode(reply)) for key, reply in replies.items()]
-        waiting = self._undelivered.keep(rows)
-        self._db.write(lambda cursor: cursor.executemany(_INSERT_REPLY, rows), away=waiting.write)
+        waiting = self._undelivered.keep(rows, self._run)
+
+        def work(cursor: Cursor[TupleRow]) -> None:
+            if self._may_write:
+                cursor.executemany(_INSERT_REPLY, rows)
+            else:
+                cursor.executemany(_ADD_REPLY, [(self._run, *row, None) for row in rows])
+
+        self._db.write(work, away=waiting.write)
         waiting.remove()
 
     def blob(self, digest: str) -> bytes | None:
@@ -463,7 +530,11 @@ class PostgresStore:
 
     def keep_blobs(self, blobs: Mapping[str, bytes]) -> None:
         rows = list(blobs.items())
-        self._db.write(lambda cursor: cursor.executemany(_INSERT_BLOB, rows))
+        self._db.write(lambda cursor: cursor.executemany(self._insert_blob, rows))
+
+    @property
+    def _insert_blob(self) -> bytes:
+        return _INSERT_BLOB if self._may_write else _ADD_BLOB
 
     # -- the store itself
 
@@ -483,7 +554,9 @@ class PostgresStore:
         """In pages, each after the last key of the one before; the keys come first in each row of a page."""
         keys, last = _KEYS[table], _FIRST[table]
         marks = ", ".join("%s" for _ in last)
-        after = f"where ({keys}) > ({marks}) order by {keys} limit %s"
+        # A runner's reply counts in its run only, and the run is over when it is copied.
+        own = "run is null and" if table == "replies" else ""
+        after = f"where {own} ({keys}) > ({marks}) order by {keys} limit %s"
         query = f"select {keys}, {stored.COLUMNS_OF[table]} from honestone.{table} {after}".encode()
         while True:
             page = self._rows(query, (*last, stored.ROWS_AT_A_TIME))
@@ -556,6 +629,20 @@ def _on_record(cursor: Cursor[TupleRow], run: str, every: Sequence[stored.NewEve
     return {bytes(key): (number, data) for key, number, data in rows}
 
 
+def _add_events(cursor: Cursor[TupleRow], run: str, every: Sequence[stored.NewEvent]) -> set[int]:
+    """As one who may write to no table; the places of those that were not added."""
+    lost: set[int] = set()
+    for place, new in enumerate(every):
+        if stored.follows_lost(place, every, lost):
+            lost.add(place)
+            continue
+        about = stored.AboutCase.of(new)
+        arguments = (run, about.case, about.type, about.attempt, about.refused, about.rest)
+        if not _only(cursor.execute(_ADD_EVENT, arguments).fetchone()):
+            lost.add(place)
+    return lost
+
+
 def _lost(every: Sequence[stored.NewEvent], known: Collection[bytes]) -> set[int]:
     lost: set[int] = set()
     kept = set(known)
@@ -571,6 +658,11 @@ def _add(cursor: Cursor[TupleRow], query: bytes, rows: Sequence[StoreRow]) -> in
     cleaned = [tuple(stored.text_of(value) if isinstance(value, str) else value for value in row) for row in rows]
     cursor.executemany(query, cleaned)
     return int(cursor.rowcount)
+
+
+def roles_sql() -> str:
+    """What makes the roles: whoever owns the tables and may make roles runs it."""
+    return (files("honestone.adapters.stores.migrations") / "roles.sql").read_text(encoding="utf-8")
 
 
 def _script(number: int) -> bytes:

@@ -42,11 +42,8 @@ select pid, backend_start::text from pg_stat_activity where pid = pg_backend_pid
 """
 # In every transaction: its number in this session, so that it is known later whether it was committed. The numbers of the
 # server do not serve: after a crash it gives those of lost transactions away again.
-_COUNT: Final = b"""
-insert into honestone.commits as known (session, number) values (%s, %s)
-on conflict (session) do update set number = excluded.number, at = now() where known.number < excluded.number
-"""
-_FORGET: Final = b"delete from honestone.commits where session = %s or at < now() - interval '7 days'"
+_COUNT: Final = b"select honestone.count_commit(%s, %s)"
+_FORGET: Final = b"select honestone.forget_commits(%s)"
 _ENDING: Final = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
 # What a server refuses for now: its disk is full, or it has become a standby. The same server, or the one in its place, takes it later.
 _FOR_NOW: Final = (errors.DiskFull, errors.OutOfMemory, errors.ReadOnlySqlTransaction)
@@ -107,8 +104,8 @@ class PostgresConnection:
             try:
                 cursor.execute(b"begin")
                 # It waits for a transaction of before that the server has not ended yet.
-                cursor.execute(_COUNT, numbered)
-                if cursor.rowcount == 0:  # that one was committed, although its end was not heard
+                counted = cursor.execute(_COUNT, numbered).fetchone()
+                if counted is None or not counted[0]:  # that one was committed, although its end was not heard
                     cursor.execute(b"rollback")
                     return results[-1]
                 self._within = cursor

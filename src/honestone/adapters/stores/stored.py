@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 
 import msgspec
 
@@ -35,6 +35,8 @@ COLUMNS_OF: Final[Mapping[StoreTable, str]] = {
     "replies": "key, judge, at, data",
     "blobs": "digest, data",
 }
+# Of the table `replies`, in the order of its columns there.
+ReplyRow: TypeAlias = tuple[str, str, str, bytes]
 ROWS_AT_A_TIME: Final = 500
 DAMAGED: Final = (
     "the other runs and every reply that was paid for are kept: `honestone runs` lists them, and running a command again "
@@ -73,6 +75,34 @@ class NewEvent(NamedTuple):
         plain = plain_event(event)
         about = (plain["case"], plain["attempt"]) if "case" in plain and "attempt" in plain else None
         return cls(encode(plain), once_of(plain), about)
+
+
+class AboutCase(NamedTuple):
+    """An event in the parts that `honestone.add_event` of a shared store takes: the `case` as the queue has it, and the `rest` as
+    JSON. The store writes the other parts into the event itself, so that a runner does not say what an event is about."""
+
+    type: str
+    case: str
+    attempt: int | None
+    refused: str | None
+    rest: bytes
+
+    @classmethod
+    def of(cls, event: NewEvent) -> AboutCase:
+        from honestone.core.queue import name_in_queue
+
+        rest = decode(event.data)
+        type, case = rest.pop("type"), rest.get("case", "")
+        if type in (*_OF_ATTEMPTS, _PASSED_BY):
+            del rest["case"]
+        refused = rest.pop("refused", None)
+        return cls(
+            type=type,
+            case=name_in_queue(case),
+            attempt=rest.pop("attempt", None),
+            refused=None if refused is None else text_of(refused),
+            rest=encode(rest),
+        )
 
 
 def follows_lost(place: int, events: Sequence[NewEvent], lost: Collection[int]) -> bool:

@@ -28,7 +28,7 @@ from honestone.core.each import Each
 from honestone.core.errors import FileError, HonestoneError, NoStoreError
 from honestone.core.events import AttemptJudged, CasePassedBy, Event, OutputProduced
 from honestone.core.plan import Plan
-from honestone.core.queue import QueuedCase, RunnerCard, SeenRunner
+from honestone.core.queue import MISSED, QueuedCase, RunnerCard, SeenRunner
 from honestone.core.spend import Spend
 from honestone.core.suite.record import CaseRecord, SuiteRecord
 from honestone.engine.cases import CaseWork, produced_event
@@ -36,7 +36,7 @@ from honestone.engine.journal import give_back, reserve_in
 from honestone.engine.runner import ENDS_WITHIN, Heart, RunnerLoop, RunRefused
 from honestone.engine.suites import CANCELLED
 from honestone.formats.settings import find_settings
-from honestone.ports import Journal, Observer, Output, Store
+from honestone.ports import Journal, Observer, Output, SharedStore, Store
 from honestone.system.bundles import lay_out
 from honestone.system.private import private_folder
 
@@ -67,6 +67,7 @@ def run_runner(workspace: Workspace, options: RunnerOptions, observer: Observer)
             version=version("honestone"),
             concurrency=options.concurrency,
             pid=os.getpid(),
+            silence=MISSED * options.heartbeat,
         )
         heart = Heart(open_queue(place), card, options.heartbeat)
         sessions = Sessions(workspace=workspace, store=store, folder=folder, options=options, observer=observer)
@@ -137,7 +138,8 @@ class Sessions:
         except HonestoneError as error:
             raise RunRefused(error.message, error.hint or _SAME_MACHINE) from None
         at_a_time = self.options.concurrency
-        return await asyncio.to_thread(SuiteSession.open, run, plan, self.store, self.observer, at_a_time)
+        store = self.store.in_run(run) if isinstance(self.store, SharedStore) else self.store
+        return await asyncio.to_thread(SuiteSession.open, run, plan, store, self.observer, at_a_time)
 
     def _plan(self, run: str) -> SuitePlan:
         """What the order means on this machine: the same, else it is refused. In a thread: it may read large files."""
@@ -204,7 +206,7 @@ class SuiteSession:
 
     run: str
     plan: SuitePlan
-    journal: Journal
+    store: Store
     empty: SuiteRecord
     work_on: CaseWork
     _asked: dict[str, str]
@@ -229,12 +231,16 @@ class SuiteSession:
         return cls(
             run=run,
             plan=plan,
-            journal=store.journal,
+            store=store,
             empty=SuiteRecord(replace(started, cases=(), rubrics=plan.rubrics)),
             work_on=work_on,
             _asked=asked,
             _open=records,
         )
+
+    @property
+    def journal(self) -> Journal:
+        return self.store.journal
 
     async def work(self, case: QueuedCase) -> None:
         """Every attempt at the case that is not on record, one after the other."""
@@ -303,3 +309,5 @@ class SuiteSession:
     async def close(self) -> None:
         await give_back(self.work_on.meter)
         await self.plan.close()
+        if isinstance(self.store, SharedStore):
+            await asyncio.to_thread(self.store.end_view)
