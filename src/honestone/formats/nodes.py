@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from math import isinf
+from math import isfinite, isinf
 from typing import Any, Final, Literal, TypeAlias
 
 from honestone.core.errors import FileError
@@ -22,6 +22,9 @@ MAX_JSON_BYTES: Final = 100_000_000
 MAX_DEPTH: Final = 100
 # How many values aliases may stand for, all together: a small file can otherwise mean billions.
 MAX_EXPANDED: Final = 200_000
+
+# Past the range of a float nothing can be compared or shown.
+_MOST_BITS: Final = 996
 
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
@@ -143,14 +146,18 @@ def node_of(
     keys: Mapping[tuple[MapKey, ...], Spot] = {},
     path: tuple[MapKey, ...] = (),
 ) -> Node:
-    """Plain values as nodes: each at the spot of its path, else where what is around it is; keys likewise. A number of a
-    kind that knows how it was written has that as `raw`."""
+    """Values of another reader as nodes: each at the spot of its path, else where what is around it is; keys likewise.
+
+    Nothing of that reader's own types is left: what comes out are exactly `str`, `int`, `float`, `bool` and None, in lists
+    and dicts. A value that knows how it was written (`raw`) has that as the node's `raw`. Raises UnfitValue.
+    """
     spot = spots.get(path, spot)
     if isinstance(value, dict):
         node = Node({}, None, *spot, {})
         for key, below in value.items():
             child = node_of(below, spot, spots, keys, (*path, key))
-            node.put(Node(key, str(key), *keys.get((*path, key), (child.line, child.column))), child)
+            name = plain_scalar(key)
+            node.put(Node(name, str(name), *keys.get((*path, key), (child.line, child.column))), child)
     elif isinstance(value, list):
         node = Node([], None, *spot, [])
         for index, below in enumerate(value):
@@ -158,9 +165,39 @@ def node_of(
     elif value is None or isinstance(value, bool):
         node = Node(value, json.dumps(value), *spot)
     else:
-        raw = str(getattr(value, "raw", value))
-        node = Node(value if isinstance(value, int | float) else raw, raw, *spot)
+        try:
+            plain = plain_scalar(value)
+        except ValueError as error:
+            raise UnfitValue(str(error), spot) from None
+        node = Node(plain, str(getattr(value, "raw", plain)), *spot)
     return node
+
+
+class UnfitValue(FileError):
+    """A value that no file may hold, with its place."""
+
+    def __init__(self, message: str, spot: Spot) -> None:
+        super().__init__(message)
+        self.spot = spot
+
+
+def plain_scalar(value: object) -> Scalar:
+    """A value of any reader as one of the five plain types; a date or a time is its text.
+
+    Raises ValueError, with a message for people, for what YAML and JSON may not hold either: a number that is not finite
+    or too large, a NUL character, half a character.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if value.bit_length() > _MOST_BITS:
+            raise ValueError("this is too large a number")
+        return int(value)
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise ValueError(f"`{value}` is not a finite number")
+        return float(value)
+    return whole_text(str(value))
 
 
 def line_and_column(before: str) -> Spot:
@@ -188,7 +225,6 @@ def scalar(raw: str) -> Scalar:
 
 
 def _whole(raw: str) -> int:
-    # Past the range of a float nothing can be compared or shown, and int() refuses long texts anyway.
     if len(raw) > 300:
         raise ValueError(f"`{raw[:12]}...` is too large a number")
     return int(raw, 0) if raw[:2] in ("0o", "0x") else int(raw)

@@ -40,6 +40,8 @@ _TYPES: Final[dict[str, tuple[type | UnionType, str]]] = {
     "flag": (bool, "true or false"),
 }
 MOST_REASKS: Final = 5
+# Above this a database or a JSON reader may refuse a whole number; no setting means more.
+LARGEST: Final = 10**15
 _TABLES: Final = ("judges", "workers", "targets", "embeddings", "prices", "limits", "store")
 
 
@@ -56,17 +58,19 @@ def read_settings(path: Path) -> Settings:
 
 @lru_cache(maxsize=4)  # whoever calls `evaluate` a thousand times reads the same bytes each time
 def _read(path: Path, data: bytes) -> Settings:
+    above = ("tool", "honestone") if path.name == "pyproject.toml" else ()
     try:
-        marked = toml_marked(data.decode("utf-8-sig"), str(path))
+        marked = toml_marked(data.decode("utf-8-sig"), str(path), above)
     except UnicodeDecodeError as error:
         raise SettingsError(f"it is not UTF-8 (byte {error.start})", place=str(path)) from None
     except FileError as error:
         hint = "values need quotes, tables need [brackets]"
         raise SettingsError(error.message, place=error.place, hint=hint) from None
-    above = ("tool", "honestone") if path.name == "pyproject.toml" else ()
     plain: Any = marked.value
     for name in above:
         plain = plain.get(name, {})
+        if not isinstance(plain, dict):
+            raise SettingsError(f"`{'.'.join(above)}` must be a table", place=marked.key_at(above))
     place = _Place(marked, above)
     place.check_keys(plain, _TABLES, "table")
     for table in ("judges", "workers", "targets"):
@@ -169,6 +173,8 @@ class _Place:
             if not any(_is_of(value, one) for one, _ in types):
                 wanted = " or ".join(words for _, words in types)
                 raise self.wrong((*where, key), f"is {value!r}, but must be {wanted}")
+            if isinstance(value, int | float) and value > LARGEST:
+                raise self.wrong((*where, key), f"is {value:g}, but must be at most {LARGEST:g}")
 
 
 def _is_of(value: object, kind: type | UnionType) -> bool:

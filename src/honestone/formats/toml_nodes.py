@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from honestone.formats.marked import Marked
-from honestone.formats.nodes import MAX_DEPTH, MapKey, Spot, node_of, refuse
+from honestone.formats.nodes import MAX_DEPTH, MapKey, Spot, UnfitValue, line_and_column, node_of, refuse
 
 
 class _Written(float):
-    """A float that remembers how it was written."""
+    """A float that remembers how it was written. `node_of` makes a plain float of it."""
 
     raw: str
 
@@ -22,22 +22,41 @@ class _Written(float):
         return self
 
 
-def toml_marked(text: str, name: str) -> Marked:
-    """The values of a TOML text and their places. Raises FileError when it is not TOML."""
+def toml_marked(text: str, name: str, above: Sequence[str] = ()) -> Marked:
+    """The values of a TOML text and their places. `above`: the tables that everything of ours is in; what is outside of
+    them belongs to other tools and is not looked at. Raises FileError when it is not TOML."""
     try:
-        value = tomllib.loads(text, parse_float=_Written)
+        value = _only_below(tomllib.loads(text, parse_float=_Written), above)
         found = list(_places(text))
         root = node_of(value, (1, 1), {path: at for path, _, at in found}, {path: key for path, key, _ in found})
+    except UnfitValue as unfit:
+        raise refuse(name, *unfit.spot, str(unfit)) from None
     except tomllib.TOMLDecodeError as error:
         at = re.search(r" \(at line (\d+), column (\d+)\)", str(error))
         line, column = (int(at[1]), int(at[2])) if at else (len(text.splitlines()) or 1, 1)
         message = re.sub(r" \(at [^)]*\)$", "", str(error))
         raise refuse(name, line, column, f"this is not valid TOML: {message[:1].lower()}{message[1:]}") from None
+    except ValueError:
+        # Python itself refuses an integer of thousands of digits, and the library lets that through.
+        raise refuse(name, *_longest_number(text), "this is too large a number") from None
     except RecursionError:
         raise refuse(name, 1, 1, f"this is nested more than {MAX_DEPTH} levels deep") from None
     if root.height > MAX_DEPTH:
         raise refuse(name, 1, 1, f"this is nested more than {MAX_DEPTH} levels deep")
     return Marked(name, root)
+
+
+def _only_below(value: dict[str, Any], above: Sequence[str]) -> dict[str, Any]:
+    """The same tables without those of others."""
+    if not above or above[0] not in value:
+        return {} if above else value
+    below = value[above[0]]
+    return {above[0]: _only_below(below, above[1:]) if isinstance(below, dict) else below}
+
+
+def _longest_number(text: str) -> Spot:
+    longest = max(re.finditer(r"[0-9_]+", text), key=lambda digits: len(digits[0]))
+    return line_and_column(text[: longest.start()])
 
 
 _NAME: Final = r"(?:[A-Za-z0-9_-]+|\"[^\"\n]*\"|'[^'\n]*')"
