@@ -274,8 +274,8 @@ def test_an_answer_off_the_menu_is_asked_for_once_more_and_then_missing(ready: D
     assert judge.calls == 2
 
 
-def test_unknown_ids_are_asked_about_and_never_counted(ready: Desk) -> None:
-    """Row 4: an id of the judge's own invention changes no score, is named to the judge and in the report."""
+def test_unknown_ids_are_asked_about_and_void_the_reply(ready: Desk) -> None:
+    """Row 4: ids of the judge's own invention are named to the judge and in the report, and no other id is trusted."""
     body = """
     answer = reply()
     answer["criteria"]["bonus"] = {"met": True}
@@ -287,7 +287,7 @@ def test_unknown_ids_are_asked_about_and_never_counted(ready: Desk) -> None:
     assert judge.calls == 2
     assert any("bonus" in problem for problem in judge.requests[1]["problems"])
     assert any("plum" in problem for problem in judge.requests[1]["problems"])
-    assert result.json["score"] == 37.5
+    assert result.code == 3 and result.json["score"] is None
     assert any("bonus" in problem for problem in result.json["judges"][0]["problems"])
 
 
