@@ -85,17 +85,13 @@ def as_yes_no(value: object) -> bool | None:
 
 def prepared(text: str) -> tuple[str, tuple[str, ...]]:
     """The text without thinking, odd white space and a string around its JSON, and what was overlooked."""
-    # Some servers swallow the opening tag: what is before a lonely closing one is thinking as well.
     text = text.replace("\ufeff", "").replace("\xa0", " ").replace("\r\n", "\n")
     body, thought = json_text.without_thinking(text)
-    lonely = _LONELY_CLOSING.search(body)
-    if lonely and "<think" not in body[: lonely.start()].lower() and body[lonely.end() :].strip():
-        body, thought = body[lonely.end() :], True
+    rest = json_text.after_unopened_thinking(body)
+    if rest is not None:
+        body, thought = rest, True
     body, encoded = json_text.decoded_once(body)
     return body, (*(("a thinking block",) if thought else ()), *((json_text.ENCODED,) if encoded else ()))
-
-
-_LONELY_CLOSING = re.compile(r"^[ \t]*</think(?:ing)?>[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 
 def _read(
@@ -158,6 +154,8 @@ def _written_claims(
     before = 0
     for found in scan.found:
         own = [claim for claim in (understand(value) for value in _values(found.value, keys)) if claim]
+        if own and scale and (limit := _other_limit(found.value, scale[1])):
+            own = [_Claim(None, claim.rank, limit) for claim in own]
         if own:
             is_final = _introduces_verdict(body[before : found.start])
             claims += [_Claim(c.value, FINAL if is_final else c.rank, c.problem) for c in own]
@@ -202,6 +200,20 @@ def _values(value: Mapping[str, object], keys: frozenset[str], depth: int = 2) -
 
 
 _TWICE: Final = json_text.Unusable("stated twice in one object")
+
+
+def _other_limit(value: Mapping[str, object], hi: float, depth: int = 2) -> str | None:
+    """Why the number of an object is on another scale than the one asked for: it names the highest number itself."""
+    for key, given in value.items():
+        if isinstance(given, dict) and depth > 1 and (why := _other_limit(given, hi, depth - 1)):
+            return why
+        if _key(key) not in _WORDS["limit_keys"]:
+            continue
+        upper = _last_number(given) if isinstance(given, str) else given
+        number = float(upper) if isinstance(upper, str | int | float) and not isinstance(upper, bool) else hi
+        if number != hi:
+            return f"the score is on a scale to {number:g}, not to {hi:g}"
+    return None
 
 
 def _key(key: str) -> str:
@@ -272,7 +284,7 @@ def _is_own(before: str) -> bool:
 def _score_claim(value: object, lo: float, hi: float, rank: int) -> _Claim | None:
     """A JSON value, or the words of a number. None for a placeholder like "[1-10]"."""
     if isinstance(value, str):
-        match = _PATTERN["written_score"].fullmatch(value)
+        match = _PATTERN["written_score"].fullmatch(_with_points(value))
         if match is None:
             shown = json_text.clean_text(value.strip())[:40]
             return (
@@ -319,29 +331,108 @@ def _number(written: str) -> int | float:
     return float(written) if "." in written else int(written)
 
 
+# A comma inside a number whose denominator follows can only be a decimal one.
+_DECIMAL_COMMA = re.compile(r"(?<![\w.,])([-+−]?\d{1,3}),(\d{1,2})(?=\s*(?:/|out\s+of\b|of\s+\d|%)|\s*$)")
+
+
+def _with_points(text: str) -> str:
+    """8,5/10 as 8.5/10."""
+    return _DECIMAL_COMMA.sub(r"\1.\2", text)
+
+
 def _spoken_scores(text: str, lo: float, hi: float) -> Iterator[_Claim]:
-    plain = _plain_words(text)
+    plain = _with_points(_plain_words(text))
     whole = _PATTERN["written_score"].fullmatch(plain.strip(" \t\n.[]()"))
     if whole:
         yield _number_claim(whole[1], whole[2] or whole[3], lo, hi, STATED)
         return
+    claims = list(_score_claims(plain, lo, hi))
+    other = _other_scale_in(plain, hi)
+    for claim, has_denominator in claims:
+        if other is not None and not has_denominator and claim.value is not None:
+            claim = _Claim(None, claim.rank, f"the reply speaks of a scale to {other:g}, not of {lo:g}-{hi:g}")
+        yield claim
+
+
+def _score_claims(plain: str, lo: float, hi: float) -> Iterator[tuple[_Claim, bool]]:
+    """Every score that is stated, and whether its own denominator says on which scale."""
+    last = 0
     for match in _own_statements("bracketed", plain):
-        yield _number_claim(match[1], match[2] or match[3], lo, hi, FINAL)
+        out_of = match[2] or match[3]
+        yield _number_claim(match[1], out_of, lo, hi, FINAL), out_of is not None
+        last = max(last, match.end())
+    for match in _own_statements("overall", plain):
+        number, out_of = (match[1], match[2] or match[3]) if match[1] else (match[4], match[5])
+        yield _number_claim(number, out_of, lo, hi, FINAL), out_of is not None
+        last = max(last, match.end())
     for match in _own_statements("labelled", plain):
-        yield _number_claim(match[2], match[3] or match[4], lo, hi, _label_rank(match[1]))
-    for match in _own_statements("fraction", plain):
-        # 3/10 of the links is not a score: a fraction counts where a verdict stands, and only on the scale asked for.
-        if _number(match[2]) == hi and _stands_as_verdict(plain, match):
-            yield _number_claim(match[1], match[2], lo, hi, IMPLIED)
+        rank = _label_rank(match[1], match[2], plain[match.end() : match.end() + 60])
+        if rank is None:
+            continue
+        out_of = match[4] or match[5]
+        yield _number_claim(match[3], out_of or _last_number(match[2]), lo, hi, rank), out_of is not None
+        last = max(last, match.end()) if rank == FINAL else last
+    yield from ((claim, True) for claim in _fraction_claims(plain, lo, hi))
     for match in _own_statements("given_number", plain):
-        yield _number_claim(match[1], None, lo, hi, IMPLIED)
+        yield _number_claim(match[1], None, lo, hi, IMPLIED), False
+    for match in _PATTERN["taken_back_after"].finditer(plain, last):
+        # What is said after a final verdict, or where there is none, may replace every number before it.
+        if lo <= _number(match[1] or match[2]) <= hi:
+            yield _Claim(None, FINAL, "ambiguous: the reply takes a number back and states another"), True
 
 
-def _label_rank(word: str | None) -> int:
-    """ "Final score" outranks "Score"; "Clarity score" is about one aspect and only counts alone."""
-    if word is None or word.casefold() in _WORDS["own"]:
-        return STATED
-    return FINAL if word.casefold() in _WORDS["final"] else IMPLIED
+def _fraction_claims(plain: str, lo: float, hi: float) -> Iterator[_Claim]:
+    """Fractions on the scale that stand as a verdict. One that does not may be a verdict too, so it may not differ."""
+    claims: list[_Claim] = []
+    others: set[FreeAnswer] = set()
+    for match in _own_statements("fraction", plain):
+        if _number(match[2]) != hi or not lo <= _number(match[1]) <= hi:
+            continue
+        before = plain[max(0, match.start() - 40) : match.start()]
+        claim = _number_claim(match[1], match[2], lo, hi, IMPLIED)
+        # 3/10 of the links is not a score: a fraction counts where a verdict stands, and only on the scale asked for.
+        if _PATTERN["range_before"].search(before) or _PATTERN["bounded"].search(before):
+            others.add(f"about {match[0]}")
+        elif _stands_as_verdict(plain, match):
+            claims.append(claim)
+        elif not re.match(r"\s+of\b", plain[match.end() : match.end() + 10]):
+            others.add(claim.value)
+    yield from claims
+    if claims and others - {claim.value for claim in claims}:
+        yield _Claim(None, IMPLIED, "ambiguous: the reply states several scores, and none as the whole")
+
+
+def _last_number(written: str | None) -> str | None:
+    """The upper end of what brackets behind a label say of the scale: (1-10), (out of 5)."""
+    numbers = re.findall(r"\d+(?:\.\d+)?", written or "")
+    return numbers[-1] if numbers else None
+
+
+def _other_scale_in(plain: str, hi: float) -> float | None:
+    """The upper end of another scale that the reply speaks of."""
+    for match in _PATTERN["out_of_scale"].finditer(plain):
+        upper = [_number(number) for number in match.groups() if number][-1]
+        if upper != hi:
+            return upper
+    return None
+
+
+_ASPECT_AFTER = re.compile(
+    r"[\s\])]*(?:for|on|in)\s+(?!this\b|general\b|total\b|the\s+(?:whole|end)\b|all\b|my\b)\w+", re.IGNORECASE
+)
+
+
+def _label_rank(word: str | None, aside: str | None, after: str) -> int | None:
+    """ "Final score" outranks "Score"; "Clarity score" is about one aspect and only counts alone, as do "Score (clarity)" and
+    "Score: 8 for clarity". None for "Maximum score", which is nobody's verdict."""
+    name = "" if word is None else word.casefold()
+    if name in _WORDS["foreign"]:
+        return None
+    if name in _WORDS["final"]:
+        return FINAL
+    is_aspect = bool(name) and name not in _WORDS["own"]
+    is_about = bool(aside) and not re.search(r"\d", aside or "")
+    return IMPLIED if is_aspect or is_about or _ASPECT_AFTER.match(after) else STATED
 
 
 def _sentence_before(text: str, at: int) -> str:

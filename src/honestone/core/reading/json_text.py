@@ -596,6 +596,24 @@ def without_thinking(text: str) -> tuple[str, bool]:
     return (text[closing.end() :] if closing else ""), True
 
 
+# The end of thinking whose opening tag the server or the prompt holds. Prose that mentions such a tag goes on in its line behind
+# it, with a space before the tag or marks around it.
+_UNOPENED = re.compile(
+    r"(?:</(?:think|thinking|thought|reasoning)>|\[/think\]|◁/think▷|</seed:think>)[ \t]*\n"
+    r"|(?<![ \t\"'`“‘«])(?:</(?:think|thinking|thought|reasoning)>|\[/think\]|◁/think▷|</seed:think>)(?=[\w{*#`\[])",
+    re.IGNORECASE,
+)
+_OPENED = re.compile(r"<(?:think|thinking|thought|reasoning)>|\[think\]|◁think▷|<seed:think>", re.IGNORECASE)
+
+
+def after_unopened_thinking(text: str) -> str | None:
+    """What follows thinking that has a closing tag alone; None where there is none, or a block is opened in the text."""
+    closings = list(_UNOPENED.finditer(text))
+    if not closings or not text[closings[-1].end() :].strip() or _OPENED.search(text, 0, closings[-1].start()):
+        return None
+    return text[closings[-1].end() :]
+
+
 _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 
 # An object whose quotation marks or line breaks are escaped, as in a string that holds it, and what of the string is before it.
