@@ -12,7 +12,7 @@ the output; skipped is skipped. The chosen cases of a suite are one run, made wh
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,8 @@ class CaseFailed(AssertionError):
 
 
 _SHARED = pytest.StashKey[Path]()
+# The name of the property of a test's report that says that one judge alone gave a verdict.
+_LOW_CONFIDENCE = "low-confidence"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -101,18 +103,42 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return None
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Which tests rest on the verdict of one judge: a summary of passed tests alone would not say it."""
+    reports = [report for found in terminalreporter.stats.values() for report in found]
+    lonely = {
+        report.nodeid: told
+        for report in reports
+        for name, told in getattr(report, "user_properties", ())
+        if name == _LOW_CONFIDENCE
+    }
+    if not lonely:
+        return
+    terminalreporter.section("honestone: LOW CONFIDENCE")
+    for nodeid, told in lonely.items():
+        terminalreporter.line(f"{nodeid}: {told}")
+
+
+def _note_lonely(item: pytest.Item, warnings: Iterable[tuple[str, str]]) -> None:
+    """Record in the report of a test, and so in its JUnit XML, that one judge alone gave a verdict of it."""
+    noted = (_LOW_CONFIDENCE, next((told for name, told in warnings if name == "LOW CONFIDENCE"), ""))
+    if noted[1] and noted not in item.user_properties:
+        item.user_properties.append(noted)
+
+
 @pytest.fixture
 def honestone(request: pytest.FixtureRequest) -> Honestone:
     """Holds outputs against rubrics."""
-    return Honestone(request.path.parent, request.config.getini("honestone_judges"))
+    return Honestone(request.path.parent, request.config.getini("honestone_judges"), request.node)
 
 
 class Honestone:
     """What the fixture gives. Rubric paths are looked up in the working directory, then next to the test."""
 
-    def __init__(self, folder: Path, judges: Sequence[str]) -> None:
+    def __init__(self, folder: Path, judges: Sequence[str], test: pytest.Item) -> None:
         self._folder = folder
         self._judges = list(judges)
+        self._test = test
 
     def assert_passes(
         self,
@@ -151,6 +177,7 @@ class Honestone:
                 keep=False,
             )
             found = outside_a_loop(lambda: keeping_open(lambda: evaluate_one(workspace, request, Quiet())))
+            _note_lonely(self._test, found.report.warnings)
             return require_pass(found, artifact, input)
         except CouldNotJudge as error:
             raise CouldNotBeJudged(error.message) from None
@@ -246,6 +273,8 @@ class CaseItem(pytest.Item):
             found = self.parent.case(self.name)
         except HonestoneError as error:
             raise CouldNotBeJudged(_said(error)) from None
+        for _, case in found:
+            _note_lonely(self, case.warnings)
         self._open = [(column, case) for column, case in found if case.is_open]
         if all(case.status == "skipped" for _, case in found):
             pytest.skip("; ".join(found[0][1].reasons))

@@ -136,8 +136,12 @@ class Evaluated(DocumentResult):
         ]
 
     @property
+    def is_low_confidence(self) -> bool:
+        return self._write.plan.scorer.asks_judges and self.scorecard.low_confidence
+
+    @property
     def headline(self) -> str:
-        return f"{self.verdict}, {self.report.score_words} of 100: {self.path}"
+        return f"{self.stated_verdict}, {self.report.score_words} of 100: {self.path}"
 
     @cached_property
     def report(self) -> ScorecardDoc:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from honestone.app.history import judged_documents, state_of
+from honestone.app.history import judged_documents, scorer_of, state_of
 from honestone.app.run_figures import RunFigures
 from honestone.app.suites.columns import table_spend
 from honestone.core import events
@@ -20,7 +20,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
         return RunFigures()
     first, spend = log[0], events.total_spend(log)
     seconds = max((event.seconds or 0.0 for event in log), default=0.0)
-    title, score = None, None
+    title, score, low_confidence = None, None, False
     match first:
         case events.SuiteStarted():
             from honestone.app.suites.run import figures_of_suite  # with all that runs a suite
@@ -28,12 +28,14 @@ def read_figures(store: Store, run: str) -> RunFigures:
             return figures_of_suite(read_record(log, run=run), seconds=seconds)
         case events.LoopStarted():
             state = state_of(log)
-            best = state.card(state.best).score
-            title, score = first.rubric.title, None if best is None else to_points(best)
+            card = state.card(state.best)
+            title, score = first.rubric.title, None if card.score is None else to_points(card.score)
+            low_confidence = state.scorer.asks_judges and card.low_confidence
         case events.EvaluationStarted():
             title = first.rubric.title
             if sum(isinstance(event, events.ArtifactJudged) for event in log) == 1:
                 score = next(judged_documents(store, run)).score
+            low_confidence = _is_lonely(first, log)
         case events.TableStarted():
             title, spend = first.suite.title or first.suite.path, table_spend(store, first)
         case events.StagesStarted():
@@ -46,7 +48,15 @@ def read_figures(store: Store, run: str) -> RunFigures:
         judge_calls=spend.judge_calls,
         duration_ms=round(seconds * 1000) if seconds else None,
         judges=_judges(first, log),
+        low_confidence=low_confidence,
     )
+
+
+def _is_lonely(first: events.EvaluationStarted, log: Sequence[events.Event]) -> bool:
+    """Whether fewer than two judges decided an artifact."""
+    scorer = scorer_of(first)
+    judged = (event for event in log if isinstance(event, events.ArtifactJudged) and event.error is None)
+    return scorer.asks_judges and any(scorer.card(event.ballots).low_confidence for event in judged)
 
 
 def _judges(first: events.Event, log: Sequence[events.Event]) -> tuple[str, ...]:

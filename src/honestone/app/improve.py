@@ -56,7 +56,7 @@ from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.improvement import ImprovementDoc, RoundDoc
 from honestone.report.documents.noise import NoiseDoc
 from honestone.report.improvement import round_document
-from honestone.report.suite import panel_states, suite_flags
+from honestone.report.suite import panel_states, suite_flags, suite_warnings
 from honestone.system.drawing import count
 from honestone.system.files import load_artifact, printable
 
@@ -95,9 +95,13 @@ class ImprovementResult(DocumentResult):
         ]
 
     @property
+    def is_low_confidence(self) -> bool:
+        return self.improvement.low_confidence
+
+    @property
     def headline(self) -> str:
         rounds = count(len(self.rounds), "round")
-        return f"{self.result} after {rounds}: {self.improvement.artifact.path}, run {self.run}"
+        return f"{self.improvement.result_words} after {rounds}: {self.improvement.artifact.path}, run {self.run}"
 
     @cached_property
     def document(self) -> JsonDocument:
@@ -655,7 +659,11 @@ class SplitRuns:
             spend=spend,
             earlier=left.before if is_new else spend,
             judges=[plain(one) for one in panel_states(record.tally.ballots)],
-            flags=[*suite_flags(record), *(not_loaded(record) if self.plan.subject.is_isolated else [])],
+            flags=[
+                *suite_warnings(record),
+                *suite_flags(record),
+                *(not_loaded(record) if self.plan.subject.is_isolated else []),
+            ],
             cut_short=_cut_short(record, left, meter),
         )
 

@@ -32,6 +32,17 @@ class DocumentResult(Mapping[str, JsonValue]):
         """`pass`, `fail` or `inconclusive`."""
 
     @property
+    def is_low_confidence(self) -> bool:
+        """Whether the verdict rests on one judge."""
+        return False
+
+    @property
+    def stated_verdict(self) -> str:
+        """The verdict; one that a single judge gave says so."""
+        is_decided = self.verdict in ("pass", "fail")
+        return f"{self.verdict}, low confidence" if is_decided and self.is_low_confidence else self.verdict
+
+    @property
     def passed(self) -> bool:
         return self.verdict == "pass"
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 class RunFigures:
     """What a run came to. `score` is in points, `pass_rate` 0-1; both None where they are not known or there is none.
 
+    `low_confidence`: fewer than two judges decided some of it.
     `side`: which side of something larger a suite's run is, the baseline of a comparison or a split within an `improve`.
     """
 
@@ -21,3 +22,4 @@ class RunFigures:
     judge_calls: int = 0
     duration_ms: int | None = None
     judges: tuple[str, ...] = ()
+    low_confidence: bool = False

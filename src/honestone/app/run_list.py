@@ -57,6 +57,7 @@ class ListedRun:
             line(one.title or ""),
             rate or ("" if one.score is None else points(one.score)),
             "" if by is None else change_words(by),
+            "low confidence" if one.low_confidence and self.verdict in ("pass", "fail") else "",
             *calls,
             "" if one.usd is None else f"{one.usd:.4g} USD",
             "" if one.duration_ms is None else duration_words(one.duration_ms),

@@ -39,7 +39,7 @@ from honestone.system.files import remove, write_atomically
 
 SCHEMA: Final = "honestone.step/1"
 _HANDED_OUT: Final = "handed-out"
-_COMPACT_END: Final = "schema run session result reason score_before score_after rounds report".split()
+_COMPACT_END: Final = "schema run session result reason low_confidence score_before score_after rounds report".split()
 _OWN_OPTIONS: Final = (
     *("holdouts", "require_calibration", "require_tier", "policy", "rounds", "max_diff", "max_growth"),
     *("dry_run", "output", "deliver"),

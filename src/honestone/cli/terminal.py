@@ -156,7 +156,7 @@ class Printer:
         self.is_table = form == "text" and many
         self._form = form
         self._kept: list[ScorecardDoc] = []
-        self._shown = self._passed = 0
+        self._shown = self._passed = self._decided = self._lonely = 0
         self._drawn: dict[int, tuple[Any, Any]] = {}
 
     def _wants_details(self, outcome: str) -> bool:
@@ -171,6 +171,7 @@ class Printer:
             self._progress.clear()
         if self.is_table and found.error is None and not self._wants_details(found.outcome):
             self._row(found.outcome, found.scorecard.low, found.scorecard.high, found.path)
+            self._count_voters(found.outcome, is_lonely=found.is_low_confidence)
         else:
             self.add(found.report)
 
@@ -191,6 +192,7 @@ class Printer:
             if self._wants_details(outcome):
                 self._kept.append(document)
             self._row(outcome, low, high, document.artifact.path)
+            self._count_voters(outcome, is_lonely=document.low_confidence)
         else:
             self._kept.append(document)
             self._count(outcome)
@@ -198,6 +200,11 @@ class Printer:
     def _count(self, outcome: str) -> None:
         self._shown += 1
         self._passed += outcome == "pass"
+
+    def _count_voters(self, outcome: str, *, is_lonely: bool) -> None:
+        if outcome in ("pass", "fail"):
+            self._decided += 1
+            self._lonely += is_lonely
 
     def _dump_line(self, document: ScorecardDoc) -> str:
         """Criteria that several documents share (the same object, where code answers) are encoded once."""
@@ -215,12 +222,22 @@ class Printer:
             shared.append(known[1])
         return dump_line(msgspec.structs.replace(document, criteria=shared))
 
+    def _warnings(self) -> str:
+        """What a reader must know before the verdicts of the table."""
+        if not self._lonely:
+            return ""
+        from honestone.report.documents.scorecard import low_confidence_of, warning_words
+
+        return "".join(
+            f"{words}\n" for words in warning_words(low_confidence_of(self._lonely, self._decided, "artifact"))
+        )
+
     def end(self) -> None:
         if self._is_list:
             write("]\n" if self._shown else "[]\n")
             return
         if self.is_table:
-            write(f"\n{self._passed} of {self._shown} passed\n")
+            write(f"\n{self._passed} of {self._shown} passed\n{self._warnings()}")
         for document in self._kept if self.is_table else ():
             write("\n" + render_scorecards([document], "text"))
         if not self.is_table:

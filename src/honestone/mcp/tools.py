@@ -27,7 +27,7 @@ from honestone.core.errors import FileError, Interrupted, UsageError
 from honestone.core.loop.state import Result
 from honestone.core.scorecard import EXIT_CODES
 from honestone.ports import Observer
-from honestone.report.documents import JsonDocument, plain
+from honestone.report.documents import JsonDocument, plain, rests_on_one_judge
 from honestone.report.formats import draw
 from honestone.system.drawing import Style
 
@@ -197,6 +197,7 @@ class ToolAnswer:
             for name in ("verdict", "result", "exit_code", "run")
             if self.structured.get(name) is not None
         ]
+        known += ["low confidence"] if rests_on_one_judge(self.document) else []
         return f"{text}\n{', '.join(known)}"
 
 

@@ -8,10 +8,9 @@ from itertools import zip_longest
 from typing import Final
 
 from honestone.core.numbers import Number, exact, percent, points
-from honestone.report.documents.scorecard import verdict_words
 from honestone.report.documents.suite import ComparedCaseDoc, ComparisonDoc, TrendDoc, TrendRunDoc
 from honestone.report.excerpts import excerpt
-from honestone.report.text import bullet_lines, verdict_look
+from honestone.report.text import bullet_lines, verdict_look, warning_lines
 from honestone.report.word_diff import DiffPiece, Pieces, word_diff
 from honestone.system.drawing import Style, bar, cut_middle, line, pad, width, wrap
 
@@ -36,9 +35,10 @@ _NAMED_LOOKS: Final = {
 def comparison_text(doc: ComparisonDoc, style: Style = PLAIN) -> str:
     """One comparison: the verdict, the differences with their intervals, the cases by name."""
     glyph, look = verdict_look(doc.verdict)
-    head = style.paint(f"{style.glyph(glyph)} {verdict_words(doc.verdict)}", look, "bold")
+    head = style.paint(f"{style.glyph(glyph)} {doc.verdict_words}", look, "bold")
     sides = f"{line(doc.baseline or '')} {style.glyph('arrow')} {line(doc.candidate or '')}"
     lines = [f"{head}  {sides}", *bullet_lines(map(line, doc.reasons), style), "", *comparison_lines(doc, style)]
+    lines += ["", *warnings] if (warnings := warning_lines(doc.warnings, style)) else []
     return style.finish(lines + changed_lines(doc, style) + bullet_lines(map(line, doc.remarks), style, indent=""))
 
 

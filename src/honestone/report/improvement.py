@@ -26,6 +26,7 @@ from honestone.report import scorecard
 from honestone.report.advice import advise
 from honestone.report.documents import fields_of, improvement
 from honestone.report.documents.scorecard import (
+    LOW_CONFIDENCE_NAME,
     NOTHING_CAN_FAIL,
     ArtifactDoc,
     JudgeDoc,
@@ -70,7 +71,7 @@ def improvement_document(
         )
         return scorecard.scorecard_document(state.scorer, state.votes_on(version), facts)
 
-    return improvement.ImprovementDoc(
+    found = improvement.ImprovementDoc(
         title=state.rubric.title,
         artifact=ArtifactDoc(path=started.artifact.path, digest=state.best, original=state.original),
         result=str(stop.result if stop else Result.INTERRUPTED),
@@ -104,6 +105,13 @@ def improvement_document(
         usage=usage,
         packed=dict(packed) if packed else UNSET,
     )
+    return replace(found, low_confidence=_rests_on_one_judge(found))
+
+
+def _rests_on_one_judge(doc: improvement.ImprovementDoc) -> bool:
+    """Whether one judge alone scored the version that is delivered, and no held-out judge confirmed its verdict."""
+    is_confirmed = bool(doc.certification.ok and doc.certification.judges)
+    return doc.last_card is not None and doc.last_card.low_confidence and not is_confirmed
 
 
 def _proposals(log: Iterable[events.Event]) -> list[events.EditProposed]:
@@ -230,8 +238,10 @@ def suite_improvement_document(
     started = log[0]
     assert isinstance(started, events.SuiteImprovementStarted)
     document = improvement_document(state, log, **facts)
+    looks = _flags(_looks(log, state.best))
     return replace(
         document,
+        low_confidence=any(flag.startswith(LOW_CONFIDENCE_NAME) for flag in looks),
         baseline=_of_suite(document.baseline, log, state.original),
         final=_of_suite(document.final, log, state.best),
         rounds=[

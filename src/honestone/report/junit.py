@@ -84,7 +84,7 @@ def scorecards_junit(docs: Sequence[scorecard.ScorecardDoc]) -> str:
     """Scorecards as XML: `failure` for unmet, `error` for what could not be judged, `skipped` for not applicable."""
     return _suites_xml(
         [
-            _Suite.of(doc.artifact.name, _scorecard_tests(doc), _known(doc.flags, doc.judges, doc.low_confidence))
+            _Suite.of(doc.artifact.name, _scorecard_tests(doc), _known(doc.flags, doc.judges, doc.warnings))
             for doc in docs
         ]
     )
@@ -101,7 +101,7 @@ def improvement_junit(doc: ImprovementDoc) -> str:
         message=doc.result_words + (f": {line(doc.reason)}" if doc.reason else ""),
     )
     card = doc.last_card
-    known = _known(doc.last_flags, card.judges, card.low_confidence) if card else _known(doc.last_flags)
+    known = _known(doc.last_flags, card.judges, card.warnings) if card else _known(doc.last_flags)
     return _suites_xml([_Suite.of(path, [*tests, result], known)])
 
 
@@ -130,8 +130,7 @@ def table_junit(doc: TableDoc) -> str:
 
 def _suite_tests(report: SuiteReport) -> _Suite:
     doc = report.brief()
-    lonely = any(case.low_confidence for case in doc.cases if case.status != "skipped")
-    known = _known(doc.shared_flags, doc.judge_states, lonely)
+    known = _known(doc.shared_flags, doc.judge_states, doc.warnings)
     known += [("left-out", str(doc.left_out))] if doc.left_out else []
     outline = [
         _Test(classname="", name="", outcome=_OUTCOMES[case.status], seconds=_seconds(case)) for case in doc.cases
@@ -159,12 +158,12 @@ def _forgiven(test: _Test) -> _Test:
 
 
 def _known(
-    flags: Iterable[str], judges: Iterable[scorecard.JudgeDoc] = (), low_confidence: bool = False
+    flags: Iterable[str], judges: Iterable[scorecard.JudgeDoc] = (), warnings: Iterable[tuple[str, str]] = ()
 ) -> list[tuple[str, str]]:
-    """What a reader has to know of a run, as properties: flags, judges that did not take part, and a lonely one."""
+    """What a reader has to know of a run, as properties: flags, judges that did not take part, and warnings."""
     absent = [(f"judge {line(one.id)}", f"{one.state}: {line(one.reason or '')}") for one in judges if one.is_absent]
-    lonely = [("low-confidence", scorecard.LOW_CONFIDENCE)] if low_confidence else []
-    return [*(("flag", line(flag)) for flag in flags), *absent, *lonely]
+    before = [(name.lower().replace(" ", "-"), told) for name, told in warnings]
+    return [*(("flag", line(flag)) for flag in flags), *absent, *before]
 
 
 def _scorecard_tests(doc: scorecard.ScorecardDoc) -> list[_Test]:
@@ -179,7 +178,7 @@ def _scorecard_tests(doc: scorecard.ScorecardDoc) -> list[_Test]:
         tests.append(_item_test(classname, name, criterion, item))
     reasons = [line(one) for one in doc.reasons]
     outcome = _OUTCOMES.get(doc.verdict, "error")
-    message = f"{scorecard.verdict_words(doc.verdict)}: {'; '.join(reasons) or doc.score_words}"
+    message = f"{doc.verdict_words}: {'; '.join(reasons) or doc.score_words}"
     return [*tests, _Test(classname=path, name="gate", outcome=outcome, message=message, details="\n".join(reasons))]
 
 

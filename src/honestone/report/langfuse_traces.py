@@ -19,6 +19,7 @@ from honestone.core.events import moment_of_run
 from honestone.core.exported import LangfuseTraces
 from honestone.core.json_value import Json
 from honestone.core.rubric import free_id
+from honestone.report.documents.scorecard import warning_words
 from honestone.report.documents.suite import AttemptDoc, CaseDoc, SuiteReportDoc, TraceDoc, text_of
 from honestone.system.drawing import count
 
@@ -96,7 +97,8 @@ class _Writer:
 
     def add_session(self) -> None:
         """What the run came to, as scores of the session."""
-        doc, why = self._doc, "; ".join(self._doc.reasons)
+        doc = self._doc
+        why = "; ".join([*warning_words(doc.warnings), *doc.reasons])
         for name, value in (("pass_rate", doc.pass_rate), ("mean_score", _share(doc.mean_score))):
             self._score(None, f"{self._whole}.{name}", value, "", {})
         self._score(None, f"{self._whole}.verdict", doc.verdict, why, {})

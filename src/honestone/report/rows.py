@@ -25,7 +25,7 @@ from honestone.system.drawing import clean
 LEFT_OUT: Final = "left-out"
 COLUMNS: Final = (
     *("case", "status", "verdict", "score", "judge", "judge_state", "judge_score", "reasons"),
-    *("input", "output"),
+    *("input", "output", "low_confidence"),
 )
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -61,6 +61,7 @@ def table_csv(doc: TableDoc) -> str:
 def _rows(case: CaseDoc) -> Iterable[list[str]]:
     start = [safe_cell(case.id), case.status, safe_cell(case.verdict), _number(case.score)]
     end = [safe_cell("; ".join(why(case))), safe_cell(text_of(case.input)), safe_cell(text_of(case.output))]
+    end.append("yes" if case.is_lonely else "")
     if not case.judges:
         yield [*start, "", "", "", *end]
     for judge in case.judges:
@@ -142,6 +143,7 @@ def _row(doc: SuiteReportDoc, case: CaseDoc) -> dict[str, object]:
         "run": doc.run,
         "status": case.status,
         "reasons": case.reasons,
+        "low_confidence": case.is_lonely,
     }
     if len(case.attempts) > 1:
         row["attempts"] = [

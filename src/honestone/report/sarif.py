@@ -18,7 +18,7 @@ from typing import Final
 
 from honestone import __version__
 from honestone.core.json_value import Json, without_empty
-from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, QuoteDoc, ScorecardDoc, items_of
+from honestone.report.documents.scorecard import CriterionDoc, ItemDoc, QuoteDoc, ScorecardDoc, items_of, warning_words
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
 from honestone.system.drawing import line
 
@@ -40,6 +40,7 @@ def scorecards_sarif(sources: Iterable[SarifSource]) -> str:
     """One SARIF log with one run for all artifacts."""
     log = _Log()
     for source in sources:
+        log.warn(source.doc.artifact.name, source.doc.warnings)
         places = _Places(source)
         for criterion, item in items_of(source.doc.criteria):
             log.add(criterion, item, places, fails=source.doc.verdict == "fail")
@@ -49,6 +50,7 @@ def scorecards_sarif(sources: Iterable[SarifSource]) -> str:
 def suite_sarif(doc: SuiteReportDoc) -> str:
     """Unmet items of cases that did not pass, at the suite's file; the case is the logical location."""
     log = _Log()
+    log.warn(doc.name, doc.warnings)
     for case in doc.cases:
         if case.status in ("passed", "skipped"):
             continue
@@ -67,6 +69,12 @@ class _Log:
         self._rules: dict[str, Mapping[str, Json]] = {}
         self._numbers: dict[str, int] = {}
         self._results: list[Mapping[str, Json]] = []
+        self._warnings: list[Mapping[str, Json]] = []
+
+    def warn(self, name: str, warnings: Iterable[tuple[str, str]]) -> None:
+        """What a reader must know before the verdict on something with this name."""
+        told = (f"{name}: {words}" for words in warning_words(warnings))
+        self._warnings += [{"level": "warning", "message": {"text": words}} for words in told]
 
     def add(self, criterion: CriterionDoc, item: ItemDoc, places: _Places | _CasePlace, *, fails: bool) -> None:
         """An item that is unmet, or that has no answer. Others are not findings."""
@@ -113,11 +121,9 @@ class _Log:
     @property
     def text(self) -> str:
         driver: Mapping[str, Json] = {"name": "honestone", "version": __version__, "rules": list(self._rules.values())}
-        run: Mapping[str, Json] = {
-            "tool": {"driver": driver},
-            "columnKind": "unicodeCodePoints",
-            "results": self._results,
-        }
+        run: dict[str, Json] = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": self._results}
+        if self._warnings:
+            run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": self._warnings}]
         return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
 

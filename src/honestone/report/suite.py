@@ -121,6 +121,7 @@ def _head(
         mean_score_interval=None if rates.scores is None else span_of(*rates.scores),
         counts={str(status): count for status, count in rates.counts.items()},
         unstable=list(tally.unstable),
+        low_confidence_cases=tally.lonely,
         judges=[replace(one, usage=costs.get(one.id, UNSET)) for one in panel_states(tally.ballots)],
         flags=suite_flags(record),
         notes=list(started.notes),
@@ -189,6 +190,13 @@ def suite_flags(record: SuiteRecord) -> list[str]:
     if runs_open(tally.ballots):
         out.append(UNSANDBOXED)
     return [*out, *(f"flaky: {id} ({passed} of {made})" for id, (passed, made) in tally.unstable.items())]
+
+
+def suite_warnings(record: SuiteRecord) -> list[str]:
+    """What a reader must know before the verdict on a run, in sentences."""
+    counts, lonely = record.tally.rates.counts, record.tally.lonely
+    judged = counts.get(Status.PASSED, 0) + counts.get(Status.FAILED, 0)
+    return scorecard.warning_words(scorecard.low_confidence_of(lonely, judged))
 
 
 _MOST_SHARED: Final = 64
@@ -326,6 +334,7 @@ def comparison_document(comparison: RunComparison) -> suite.ComparisonDoc:
         score_interval=None if found.score_interval is None else span_of(*found.score_interval),
         **fields_of(found, "p", "wins", "losses", "ties"),
         **named,
+        low_confidence_cases=sum(one.baseline.low_confidence or one.candidate.low_confidence for one in found.pairs),
         notes=list(comparison.notes),
         cases=[_pair(pair) for pair in found.pairs],
     )
@@ -383,6 +392,7 @@ def trend_document(runs: Sequence[RunSummary], *, notes: Sequence[str] = ()) -> 
             suite.TrendRunDoc(
                 **fields_of(run, "run", "suite", "target", "verdict", "pass_rate", "mean_score"),
                 artifact=_artifact(run.artifact),
+                low_confidence_cases=sum(side.low_confidence for side in run.sides.values()),
                 pass_rate_interval=_shares(run.pass_rate_interval),
                 rate_interval=_rate_interval(run),
                 mean_interval=_mean_interval(run),

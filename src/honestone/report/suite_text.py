@@ -11,7 +11,15 @@ from honestone.report.case_text import case_lines
 from honestone.report.comparison_text import changed_lines, comparison_lines
 from honestone.report.documents.suite import STATUSES, CaseDoc, SuiteReportDoc
 from honestone.report.misses import why
-from honestone.report.text import bullet_lines, join_sections, judge_table, next_line, remarks, verdict_look
+from honestone.report.text import (
+    bullet_lines,
+    join_sections,
+    judge_table,
+    next_line,
+    remarks,
+    verdict_look,
+    warning_lines,
+)
 from honestone.system.drawing import Style, bar, count, cut, cut_middle, line, pad, width, wrap
 
 PLAIN: Final = Style()
@@ -27,7 +35,7 @@ def suite_text(report: SuiteReportDoc | SuiteReport, style: Style = PLAIN) -> st
         [doc.name, *(f"  {pad(name, 8)}  {told}" for name, told in doc.source_words)],
         _case_lines(report, doc, style),
         judge_table(doc.judge_states, style),
-        remarks(doc.shared_flags, doc.remarks, style),
+        [*warning_lines(doc.warnings, style), *remarks(doc.shared_flags, doc.remarks, style)],
         _comparison(doc, style),
         _summary(doc, style),
     ]

@@ -15,7 +15,7 @@ from honestone.report.suite import suite_document, usage_of
 
 _OF_THE_RUN = (
     "target artifact run verdict reasons pass_rate pass_rate_interval mean_score mean_score_interval counts unstable "
-    "judges flags usage"
+    "low_confidence_cases judges flags usage"
 ).split()
 
 

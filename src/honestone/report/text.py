@@ -48,6 +48,7 @@ def scorecards_text(docs: Sequence[scorecard.ScorecardDoc], style: Style = PLAIN
         sections.append([f"{count(hidden, 'more artifact')} did not pass; --json has them all"])
     if docs:
         sections.append(judge_table(scorecard.worst_states(judge for doc in docs for judge in doc.judges), style))
+    sections.append(warning_lines(scorecard.low_confidence_of(*_lonely(docs), "artifact"), style))
     sections.append([_tally(docs, style), *usage_line(_summed_usage(docs), style)])
     return style.finish(join_sections(sections))
 
@@ -72,8 +73,7 @@ def verdict_look(verdict: str) -> tuple[str, str]:
 def headline(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
     """The verdict, of what, against what, and every reason."""
     glyph, look = verdict_look(doc.verdict)
-    words = scorecard.verdict_words(doc.verdict)
-    return verdict_lines(style, glyph, look, words, doc.artifact.name, doc.title, map(line, doc.reasons))
+    return verdict_lines(style, glyph, look, doc.verdict_words, doc.artifact.name, doc.title, map(line, doc.reasons))
 
 
 def verdict_lines(
@@ -354,14 +354,20 @@ def _short(judge: str, style: Style) -> str:
 
 def card_remarks(doc: scorecard.ScorecardDoc, style: Style, flags: Sequence[str] | None = None) -> list[str]:
     """LOW CONFIDENCE, SELF-EVALUATED, flags (the scorecard's or others), known noise, and how much evidence was found."""
-    lines = []
-    for name, why in doc.warnings:
-        first, *more = wrap(why, style.columns, first=f"{style.glyph('warn')} {name}  ", rest=" " * 4)
-        lines += [style.paint(first, "yellow", "bold"), *more]
+    lines = warning_lines(doc.warnings, style)
     lines += remarks(doc.flags if flags is None else flags, doc.notes or (), style)
     share = doc.evidence_found
     lines += wrap(doc.noise_words, style.columns, first="  ") if doc.noise_words else []
     return lines + (wrap(f"evidence: {share.words}", style.columns, first="  ") if share and share.quoted else [])
+
+
+def warning_lines(warnings: Iterable[tuple[str, str]], style: Style) -> list[str]:
+    """What a reader must know before the verdict, a line each."""
+    lines = []
+    for name, why in warnings:
+        first, *more = wrap(why, style.columns, first=f"{style.glyph('warn')} {name}  ", rest=" " * 4)
+        lines += [style.paint(first, "yellow", "bold"), *more]
+    return lines
 
 
 def remarks(flags: Iterable[str], notes: Iterable[str], style: Style) -> list[str]:
@@ -463,6 +469,12 @@ def _overview(docs: Sequence[scorecard.ScorecardDoc], style: Style) -> list[str]
             told += "  " + style.paint(cut(line(doc.reasons[0]), room, more), "dim")
         lines.append(told)
     return lines
+
+
+def _lonely(docs: Sequence[scorecard.ScorecardDoc]) -> tuple[int, int]:
+    """How many of those that passed or did not rest on one judge, and how many these are."""
+    decided = [doc for doc in docs if doc.verdict in ("pass", "fail")]
+    return sum(doc.low_confidence for doc in decided), len(decided)
 
 
 def _tally(docs: Sequence[scorecard.ScorecardDoc], style: Style) -> str:

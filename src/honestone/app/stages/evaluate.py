@@ -36,6 +36,7 @@ from honestone.formats.source import SuiteSource
 from honestone.formats.stage_files import LANE, STANDALONE, JsonObject, SkillEvaluation, StageFile
 from honestone.ports import Observer, Store
 from honestone.report.documents import plain
+from honestone.report.documents.scorecard import low_confidence_of, warning_words
 from honestone.report.suite import suite_document
 from honestone.system.files import printable
 
@@ -277,6 +278,7 @@ class _Report(msgspec.Struct, kw_only=True):
     flags: list[str]
     target: str
     usage: JsonObject
+    low_confidence_cases: int = 0
 
 
 def _found(document: Mapping[str, object], *, is_standalone: bool) -> SkillEvaluation:
@@ -290,12 +292,14 @@ def _found(document: Mapping[str, object], *, is_standalone: bool) -> SkillEvalu
         figures |= {"total_tasks": len(rows), "passed": passed.count(True), "failed": passed.count(False)}
         figures["pass_rate"] = found.execution_pass_rate
     why = str(health["reason"])
+    judged = sum(one.passed is not None for one in rows)
+    lonely = warning_words(low_confidence_of(report.low_confidence_cases, judged))
     return msgspec.structs.replace(
         found,
         evaluation=msgspec.convert(figures, doc.StandaloneFigures if is_standalone else doc.Figures),
         reason="; ".join(report.reasons) or None,
         task_results=rows if is_standalone else None,
-        warnings=[*report.flags, *([why] if why else [])],
+        warnings=[*lonely, *report.flags, *([why] if why else [])],
         agent=report.target,
         runs={"candidate": report.run, "baseline": report.baseline.get("run")},
         usage=added(report.usage, report.baseline.get("usage")),

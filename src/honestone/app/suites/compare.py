@@ -124,9 +124,13 @@ class ComparisonResult(DocumentResult):
         return [(case.id, case.baseline.status, case.candidate.status, case.delta) for case in self.cases]
 
     @property
+    def is_low_confidence(self) -> bool:
+        return bool(self.report.low_confidence_cases)
+
+    @property
     def headline(self) -> str:
         turned = f"{count(len(self.regressions), 'regression')}, {count(len(self.improvements), 'improvement')}"
-        return f"{self.verdict}, {turned}: {self.report.baseline} to {self.report.candidate}"
+        return f"{self.stated_verdict}, {turned}: {self.report.baseline} to {self.report.candidate}"
 
     @cached_property
     def document(self) -> JsonDocument:

@@ -602,9 +602,13 @@ class SuiteResult(DocumentResult):
         return [(case.id, case.status, case.score, case.output, "; ".join(why(case))) for case in self.cases]
 
     @property
+    def is_low_confidence(self) -> bool:
+        return bool(self.record.tally.lonely)
+
+    @property
     def headline(self) -> str:
         passed = f"{self.report.counts['passed']} of {count(len(self.cases), 'case')} passed"
-        return f"{self.verdict}, {passed}: {self.report.name}, run {self.run}"
+        return f"{self.stated_verdict}, {passed}: {self.report.name}, run {self.run}"
 
     @property
     def streamed(self) -> SuiteReport:
@@ -794,4 +798,5 @@ def figures_of_suite(record: SuiteRecord, *, seconds: float) -> RunFigures:
         judge_calls=spend.judge_calls,
         duration_ms=round(seconds * 1000) if seconds else None,
         judges=tuple(dict.fromkeys(judge for judge in started.panel if judge != CHECK)),
+        low_confidence=bool(record.tally.lonely),
     )

@@ -317,6 +317,7 @@ def _case(case: CaseDoc) -> record.CaseSummary:
         is_unstable=case.unstable,
         input=text_of(case.input),
         output=None if case.output is None else text_of(case.output),
+        low_confidence=case.is_lonely,
     )
     return record.CaseSummary(side=side, contract=case.contract, input=str(case.input or ""), task=task)
 

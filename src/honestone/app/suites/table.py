@@ -76,9 +76,13 @@ class TableResult(DocumentResult):
         ]
 
     @property
+    def is_low_confidence(self) -> bool:
+        return any(one.low_confidence_cases for one in self.columns)
+
+    @property
     def headline(self) -> str:
         size = f"{count(len(self.cases), 'case')} in {count(len(self.columns), 'column')}"
-        return f"{self.verdict}, {size}: {self.report.name}, run {self.run}"
+        return f"{self.stated_verdict}, {size}: {self.report.name}, run {self.run}"
 
     def _repr_html_(self) -> str:
         """Cell by cell side by side."""

@@ -33,6 +33,7 @@ class CaseSide:
     is_unstable: bool = False
     input: str | None = None
     output: str | None = None
+    low_confidence: bool = False
 
     @property
     def is_decided(self) -> bool:

@@ -85,6 +85,13 @@ class CaseRecord:
                 self.passed_by = event.reason
                 self.ask_again()  # what was refused before was not asked again
 
+    @property
+    def low_confidence(self) -> bool:
+        """Whether it passed or failed with fewer than two voters on an item that judges were asked."""
+        card = None if self.result.shown is None else self.result.shown.card
+        is_decided = self.result.status in (Status.PASSED, Status.FAILED)
+        return is_decided and card is not None and self.scorer.asks_judges and card.low_confidence
+
     def _add_ballots(self, event: AttemptJudged) -> None:
         """What was answered about one attempt. Where a limit refused a judge, it counts as long as there is nothing else."""
         number = event.attempt
@@ -272,20 +279,24 @@ class SuiteRecord:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteTally:
     """What the cases of a run come to together. `unstable`: by case, how many of how many attempts passed. `ballots`: the first
-    one of each judge in each of its states, and of checks in each sandbox, without words."""
+    one of each judge in each of its states, and of checks in each sandbox, without words. `lonely`: how many of the cases
+    that passed or failed have an item that fewer than two judges voted on."""
 
     rates: Rates
     is_cut_short: bool
     unstable: Mapping[str, tuple[int, int]]
     ballots: Collection[Ballot]
+    lonely: int = 0
 
 
 def tally_of(cases: Iterable[CaseRecord]) -> SuiteTally:
     """The cases are gone through once."""
     unstable, ballots, cut_short = dict[str, tuple[int, int]](), dict[tuple[str, ...], Ballot](), False
+    lonely = 0
 
     def look(one: CaseRecord) -> CaseResult:
-        nonlocal cut_short
+        nonlocal cut_short, lonely
+        lonely += one.low_confidence
         cut_short = cut_short or one.is_cut_short
         if one.result.is_unstable:
             made = one.attempts.values()
@@ -298,7 +309,7 @@ def tally_of(cases: Iterable[CaseRecord]) -> SuiteTally:
         return one.result
 
     rates = rates_of(map(look, cases))
-    return SuiteTally(rates=rates, is_cut_short=cut_short, unstable=unstable, ballots=ballots.values())
+    return SuiteTally(rates=rates, is_cut_short=cut_short, unstable=unstable, ballots=ballots.values(), lonely=lonely)
 
 
 def read_record(
@@ -397,6 +408,7 @@ def _case(record: CaseRecord) -> CaseSummary:
         is_unstable=record.result.is_unstable,
         input=record.case.input,
         output=None if produced is None else produced.output,
+        low_confidence=record.low_confidence,
     )
     return CaseSummary(side=side, contract=record.contract, input=record.case.input, task=task_of(record))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias, cast
 
 import msgspec
@@ -72,6 +72,11 @@ def field_meanings(docstring: str) -> Iterator[tuple[str, str]]:
     for fields, meaning in field_rows(docstring):
         for field in fields:
             yield field, meaning
+
+
+def rests_on_one_judge(document: Mapping[str, Any]) -> bool:
+    """Whether a document's verdict has items that fewer than two judges voted on."""
+    return bool(document.get("low_confidence") or document.get("low_confidence_cases"))
 
 
 def plain(document: msgspec.Struct) -> dict[str, Any]:

@@ -286,6 +286,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     `rounds`: what was tried, and what came of it
     `baseline`, `final`: scorecards of the original and of the best version
     `certification`: the held-out judges, what each said, and `ok`
+    `low_confidence`: whether one judge alone scored the best version, and no held-out judge confirmed its verdict
     `probability`: that the best version meets the contract, by every look of the run, 0-1; `null` where the policy knows none
     `advice`: what would help next, the most decisive first (`kind`, `text`, what it is `about`); empty for a run that passed or has not ended
     `contract`, `run`, `report`: the contract id; the run to `show`; the Markdown report that was saved
@@ -302,6 +303,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     artifact: scorecard.ArtifactDoc = scorecard.ArtifactDoc()
     result: str
     reason: str | None = None
+    low_confidence: bool = False
     changed: list[str] = []
     best_round: int = 0
     threshold: int | float = 0
@@ -360,8 +362,10 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
 
     @property
     def result_words(self) -> str:
-        """PASSED, UNCONFIRMED, CIRCUIT BREAKER (which), ..."""
+        """PASSED, UNCONFIRMED, CIRCUIT BREAKER (which), ...; a PASSED that rests on one judge says so."""
         result = line(self.result)
+        if result == "PASSED":
+            return scorecard.stated_verdict(result, "pass", low_confidence=self.low_confidence)
         if result in BREAKERS:
             return f"CIRCUIT BREAKER ({BREAKERS[result]})"
         return {"COULD_NOT_JUDGE": "COULD NOT BE JUDGED", "CONTRACT_CHANGED": "CONTRACT CHANGED"}.get(result, result)

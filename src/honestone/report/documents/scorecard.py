@@ -22,6 +22,7 @@ VERDICTS: Final = {
     "skipped": "SKIPPED",
 }
 LOW_CONFIDENCE: Final = "fewer than two judges marked everything, so nothing cross-checks the score"
+LOW_CONFIDENCE_NAME: Final = "LOW CONFIDENCE"
 NOTHING_CAN_FAIL: Final = "nothing can fail: threshold and floors are 0, and nothing is required"
 SELF_EVALUATED: Final = "the marks come from the worker's own model"
 # Judges further apart than this on one criterion are flagged (DESIGN §8).
@@ -381,7 +382,11 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     def warnings(self) -> list[tuple[str, str]]:
         """(name, meaning) of what a reader must know before the score."""
         found = [("SELF-EVALUATED", SELF_EVALUATED)] if self.self_evaluated else []
-        return found + ([("LOW CONFIDENCE", LOW_CONFIDENCE)] if self.low_confidence else [])
+        return found + ([(LOW_CONFIDENCE_NAME, LOW_CONFIDENCE)] if self.low_confidence else [])
+
+    @property
+    def verdict_words(self) -> str:
+        return stated_verdict(verdict_words(self.verdict), self.verdict, low_confidence=self.low_confidence)
 
     @property
     def noise_words(self) -> str:
@@ -401,6 +406,26 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
 
 def verdict_words(verdict: str) -> str:
     return VERDICTS.get(verdict, line(verdict).upper())
+
+
+def stated_verdict(words: str, verdict: str, *, low_confidence: bool) -> str:
+    """A verdict in words as every report prints it: one that a single judge gave says so."""
+    is_decided = verdict in ("pass", "fail")
+    return f"{words}, {LOW_CONFIDENCE_NAME}" if low_confidence and is_decided else words
+
+
+def low_confidence_of(lonely: int, judged: int, what: str = "case") -> list[tuple[str, str]]:
+    """The warning of a report in which so many of the cases that were judged have fewer than two voters on an item."""
+    if not lonely:
+        return []
+    where = f"the {what}" if judged == 1 else f"{lonely:,} of {count(judged, what)}"
+    told = f"fewer than two judges marked everything in {where}, so nothing cross-checks the verdict"
+    return [(LOW_CONFIDENCE_NAME, told)]
+
+
+def warning_words(warnings: Iterable[tuple[str, str]]) -> list[str]:
+    """Warnings as plain sentences: `LOW CONFIDENCE: fewer than two judges ...`."""
+    return [f"{name}: {told}" for name, told in warnings]
 
 
 def span_words(score: Number | None, interval: Sequence[Number] | None) -> str:

@@ -19,7 +19,7 @@ from honestone.system.drawing import count, line
 
 REPORT: Final = "honestone.report/1"
 # Raised by one where a release adds fields.
-REVISION: Final = 4
+REVISION: Final = 5
 COMPARISON: Final = "honestone.comparison/1"
 PARTIAL: Final = "PARTIAL"
 TREND: Final = "honestone.trend/1"
@@ -135,6 +135,21 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         return line(self.id) or "(no name)"
+
+    @property
+    def is_lonely(self) -> bool:
+        """Whether it passed or failed by the word of one judge."""
+        return self.low_confidence and self.status in ("passed", "failed")
+
+    @property
+    def warnings(self) -> list[tuple[str, str]]:
+        """(name, meaning) of what a reader must know before its verdict."""
+        return scorecard.low_confidence_of(int(self.is_lonely), 1)
+
+    @property
+    def warning_flags(self) -> list[str]:
+        """Its flags, with what a reader must know before its verdict in front."""
+        return [*scorecard.warning_words(self.warnings), *self.flags]
 
     @property
     def without_texts(self) -> CaseDoc:
@@ -262,6 +277,7 @@ class ComparisonDoc(Struct, frozen=True, kw_only=True):
     `regressions`, `improvements`: ids: passed there and failed here, and the other way round
     `missing`, `new`: ids that are judged on one side only
     `undecided`, `unstable`: ids that were not judged on a side; ids whose attempts disagree on a side
+    `low_confidence_cases`: how many cases fewer than two judges decided, on a side
     `notes`: with `--across-contracts`: what is not the same
     `cases`: its `input`, and both sides with `status`, `verdict`, `score`, `output`
     """
@@ -285,8 +301,19 @@ class ComparisonDoc(Struct, frozen=True, kw_only=True):
     new: list[str] = []
     undecided: list[str] = []
     unstable: list[str] = []
+    low_confidence_cases: int = 0
     notes: list[str] = []
     cases: list[ComparedCaseDoc] = []
+
+    @property
+    def verdict_words(self) -> str:
+        low = bool(self.low_confidence_cases)
+        return scorecard.stated_verdict(scorecard.verdict_words(self.verdict), self.verdict, low_confidence=low)
+
+    @property
+    def warnings(self) -> list[tuple[str, str]]:
+        """(name, meaning) of what a reader must know before the verdict."""
+        return scorecard.low_confidence_of(self.low_confidence_cases, len(self.cases))
 
     @property
     def remarks(self) -> list[str]:
@@ -390,7 +417,7 @@ class TriggeringDoc(Struct, frozen=True, kw_only=True):
 class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     """One run of a suite.
 
-    `revision`: which fields there may be: 2 added `input` and `output` to the cases of `comparison`, `outputs`, `turned`, and `cached_outputs` of `usage`; 3 added `scores` to attempts; 4 added `with_skills`, `model_calls` to traces, and `usage` to judges
+    `revision`: which fields there may be: 2 added `input` and `output` to the cases of `comparison`, `outputs`, `turned`, and `cached_outputs` of `usage`; 3 added `scores` to attempts; 4 added `with_skills`, `model_calls` to traces, and `usage` to judges; 5 added `low_confidence_cases`
     `suite`: `path`, `title`, and the `dialect` it was read as (`honestone`, `promptfoo`, `agentv-4`, ...)
     `artifact`, `target`: what was evaluated, `null` where the target alone answers; what made the outputs, as it was named
     `verdict`, `reasons`: of the run; with a baseline the comparison's, and both where `--min-pass-rate` was given. Of a skill also `error` (exit 3): the suite is broken, or open tasks could tip it
@@ -399,6 +426,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     `mean_score`, `mean_score_interval`: 0-100, over the same cases
     `counts`: how many cases are `passed`, `failed`, `inconclusive`, `target-error`, `skipped`
     `unstable`: ids of cases whose attempts disagree
+    `low_confidence_cases`: how many of the cases that passed or failed have an item with fewer than two voters among judges
     `judges`, `notes`: each judge's worst state; what the reader of the file took as its rule
     `flags`: `flaky: ID (2 of 5)`, `mock`, `the agent never loaded the skill: ...`
     `contract`: of what all cases share: judges, prompt, rule, bars of the command line
@@ -434,6 +462,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     mean_score_interval: list[float] | None = None
     counts: dict[str, int]
     unstable: list[str] = []
+    low_confidence_cases: int = 0
     judges: list[scorecard.JudgeDoc] = []
     flags: list[str] = []
     notes: list[str] = []
@@ -507,8 +536,15 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     def verdict_words(self) -> str:
         """A part of a suite that passed does not pass the suite. What passes all the same with regressions says so."""
         words = PARTIAL if self.left_out and self.verdict == "pass" else scorecard.verdict_words(self.verdict)
+        words = scorecard.stated_verdict(words, self.verdict, low_confidence=bool(self.low_confidence_cases))
         lost = self.compared.regressions if self.compared and self.verdict == "pass" else []
         return f"{words}, {count(len(lost), 'regression')}" if lost else words
+
+    @property
+    def warnings(self) -> list[tuple[str, str]]:
+        """(name, meaning) of what a reader must know before the verdict."""
+        judged = self.status_counts["passed"] + self.status_counts["failed"]
+        return scorecard.low_confidence_of(self.low_confidence_cases, judged)
 
     @property
     def passed_count(self) -> tuple[int, int]:
@@ -615,6 +651,7 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
     artifact: scorecard.ArtifactDoc | None = None
     target: str | None = None
     verdict: str = ""
+    low_confidence_cases: int = 0
     pass_rate: float | None = None
     pass_rate_interval: list[float] | None = None
     mean_score: float | None = None
@@ -623,6 +660,11 @@ class TrendRunDoc(Struct, frozen=True, kw_only=True):
     counts: dict[str, int] = {}
     regressions: list[str] = []
     improvements: list[str] = []
+
+    @property
+    def verdict_words(self) -> str:
+        low = bool(self.low_confidence_cases)
+        return scorecard.stated_verdict(scorecard.verdict_words(self.verdict), self.verdict, low_confidence=low)
 
     @property
     def counts_words(self) -> list[str]:

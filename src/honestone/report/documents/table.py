@@ -10,7 +10,15 @@ from typing import Final
 from msgspec import UNSET, Struct, UnsetType
 
 from honestone.core.numbers import change_words, duration_words, exact, money, rate_words
-from honestone.report.documents.scorecard import ArtifactDoc, JudgeDoc, UsageDoc, span_words, verdict_words
+from honestone.report.documents.scorecard import (
+    ArtifactDoc,
+    JudgeDoc,
+    UsageDoc,
+    low_confidence_of,
+    span_words,
+    stated_verdict,
+    verdict_words,
+)
 from honestone.report.documents.suite import (
     PARTIAL,
     STATUSES,
@@ -32,7 +40,7 @@ class ColumnDoc(Struct, frozen=True, kw_only=True):
     `name`: short, and its own in this table
     `target`, `artifact`: what made the outputs, as it was named; what was evaluated, `null` where the target alone answers
     `run`: the run that it is, for `show`, `compare` and `--baseline`
-    `verdict`, `reasons`, `pass_rate`, `mean_score`, `counts`, `unstable`, `judges`, `flags`: as in the report of that run
+    `verdict`, `reasons`, `pass_rate`, `mean_score`, `counts`, `unstable`, `low_confidence_cases`, `judges`, `flags`: as in the report of that run
     `usage`, `duration_ms`: what it cost; time in the target, all cases added up
     """
 
@@ -48,6 +56,7 @@ class ColumnDoc(Struct, frozen=True, kw_only=True):
     mean_score_interval: list[float] | None = None
     counts: dict[str, int]
     unstable: list[str] = []
+    low_confidence_cases: int = 0
     judges: list[JudgeDoc] = []
     flags: list[str] = []
     usage: UsageDoc
@@ -64,12 +73,16 @@ class ColumnDoc(Struct, frozen=True, kw_only=True):
         return ", ".join(part for part in (line(self.target or ""), artifact) if part)
 
     @property
+    def verdict_words(self) -> str:
+        return stated_verdict(verdict_words(self.verdict), self.verdict, low_confidence=bool(self.low_confidence_cases))
+
+    @property
     def figures(self) -> dict[str, str]:
         """What is shown of it under its name, in words."""
         known = self.mean_score is not None or self.mean_score_interval
         calls = [(self.usage.target_calls or 0, "target"), (self.usage.judge_calls, "judge")]
         return {
-            "verdict": verdict_words(self.verdict),
+            "verdict": self.verdict_words,
             "pass rate": rate_words(self.pass_rate, self.pass_rate_interval),
             "mean score": span_words(self.mean_score, self.mean_score_interval) if known else "n/a",
             "cases": ", ".join(counts_words({status: self.counts.get(status, 0) for status in STATUSES})),
@@ -186,7 +199,14 @@ class TableDoc(Struct, frozen=True, kw_only=True):
     @property
     def verdict_words(self) -> str:
         """A part of a suite that passed does not pass the suite."""
-        return PARTIAL if self.left_out and self.verdict == "pass" else verdict_words(self.verdict)
+        words = PARTIAL if self.left_out and self.verdict == "pass" else verdict_words(self.verdict)
+        return stated_verdict(words, self.verdict, low_confidence=any(one.low_confidence_cases for one in self.columns))
+
+    @property
+    def warnings(self) -> list[tuple[str, str]]:
+        """(name, meaning) of what a reader must know before the verdict."""
+        counted = [(one.counts.get("passed", 0) + one.counts.get("failed", 0)) for one in self.columns]
+        return low_confidence_of(sum(one.low_confidence_cases for one in self.columns), sum(counted))
 
     @property
     def pick_words(self) -> str:
