@@ -289,12 +289,16 @@ class Finding:
     """A check's answer. `met` is None when it could not run; `note` says what was found or missing.
 
     `score`: the points from 0 to 100 that a measuring check gave, whose own bar decides `met`; None of other checks.
+    `judged_by`: the files by which a check that runs code judged; `restored`: those of them that a target had changed, and that
+    were put back as they were at the start.
     """
 
     met: bool | None
     note: str | None = None
     sandbox: str | None = None
     score: float | None = None
+    judged_by: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
 
 
 # (key, who is called, call): what the call gave, from the record where it is there, else by making it. Raises CallFailed.
@@ -379,8 +383,9 @@ class Task:
 class Output:
     """What a target produced for one case, or why it could not (`error`; never a low score).
 
-    `diff` is what it changed in its workspace, as a unified diff, `files` the workspace as it left it, and `folder` where
-    that is while it is judged: the engine adds them. `duration_ms` is measured, the trace's is reported.
+    `diff` is what it changed in its workspace, as a unified diff, `files` the workspace as it left it, `start` the workspace as it
+    was set up (None where nothing differs), and `folder` where that is while it is judged: the engine adds them. `duration_ms`
+    is measured, the trace's is reported.
     """
 
     text: str
@@ -390,6 +395,7 @@ class Output:
     trace: Trace | None = None
     diff: str | None = None
     files: Version | None = None
+    start: Version | None = None
     folder: str | None = None
 
 

@@ -14,7 +14,14 @@ from msgspec.structs import replace
 
 from honestone.adapters.registry import make_target
 from honestone.app.between_calls import KEPT
-from honestone.app.judging_options import BATCH_AT_ONCE, JudgingOptions, make_context, make_panel, refuse_too_big
+from honestone.app.judging_options import (
+    BATCH_AT_ONCE,
+    JudgingOptions,
+    make_context,
+    make_panel,
+    notes_on_unnamed_files,
+    refuse_too_big,
+)
 from honestone.app.known_noise import noise_on_record
 from honestone.app.loop import each_interruptibly, run_interruptibly
 from honestone.app.results import DocumentResult
@@ -272,13 +279,22 @@ class _Work:
         # Only what code reads can judge from a file; looking at thousands of artifacts must not look those up each time.
         self._code_checks = [check for check in checks_of(self._plan.rubric) if not is_of_text_alone(check)]
         self._programs = [seat for seat in self._seats if names_commands(seat.identity)]
+        for note in notes_on_unnamed_files(self._programs, workspace.folder):
+            observer.note(note)
         self._judging = JudgingFiles(self._files_that_judge, base=workspace.folder)
         if request.locked and self._plan.path is not None:
-            from honestone.app.rubrics.lock import check_lock
-
-            check_lock(self._plan.path, self._contract)
+            self._require_locked(self._plan.path)
         # Each call may be repeated once; a run may need a few more.
         self._meter: Meter = judging.meter(workspace.settings, calls=4 * len(self._paths) * len(self._seats) + 10)
+
+    def _require_locked(self, path: Path) -> None:
+        from honestone.app.rubrics.lock import check_lock, files_that_judge
+
+        judges = [seat.identity for seat in self._seats]
+        files = files_that_judge(path, self._workspace, self._plan.checker, self._code_checks, judges)
+        if self._code_checks and self._target is None:
+            files = files.with_artifacts((one, self._load(one).version) for one in self._paths)
+        check_lock(path, self._contract, files)
 
     def _files_that_judge(self) -> Iterator[Path]:
         if self._code_checks:

@@ -226,7 +226,8 @@ def _prepared(
     worker = loop.find_worker(request.worker or ("fix" if fixes else None), context, hint=hint)
     judges = _find_judges(request, rubric, context)
     _require_vouched(workspace, request, rubric, judges)
-    place = loop.guarded(place, workspace, rubric.checker, checks_of(rubric.rubric), judges.asked + judges.holdouts)
+    seats = judges.asked + judges.holdouts
+    place = loop.guarded(place, workspace, rubric.checker, checks_of(rubric.rubric), seats, worker, folder)
     size = [(request.artifact, loaded.version.size)]
     judging_options.refuse_too_big(judges.asked, rubric.rubric, request.judging, size, lambda _: loaded.version)
     limits = loop.loop_limits(request, workspace, judges.calls, rubric.rounds)
@@ -267,7 +268,12 @@ def _prepared(
         },
         state=state,
         judgement=partial(judges.judgement, rubric, before_asking),
-        notes=(*loaded.notes, *packing_notes(packed), *_notes(workspace, worker, judges, limits)),
+        notes=(
+            *loaded.notes,
+            *packing_notes(packed),
+            *_notes(workspace, worker, judges, limits),
+            *judging_options.notes_on_unnamed_files(seats, workspace.folder),
+        ),
         fresh=request.judging.fresh,
     )
 
@@ -474,7 +480,8 @@ def prepare_suite(workspace: Workspace, request: ImprovementRequest, observer: O
         edit_seats=judging_options.make_seats(names, judging_options.make_context(request.judging, workspace)),
     )
     checks = [check for rubric in tasks.rubrics.values() for check in checks_of(rubric)]
-    place = loop.guarded(place, workspace, tasks.checker, checks, (*tasks.seats, *plan.edit_seats))
+    seats = (*tasks.seats, *plan.edit_seats)
+    place = loop.guarded(place, workspace, tasks.checker, checks, seats, worker, tasks.source.base)
     limits = loop.loop_limits(request, workspace, plan.calls)
     loaded = load_artifact(place.path, exclude=place.exclude, max_bytes=place.max_bytes)
     most = plan.most(limits.rounds, lambda cases: sum(case.attempts for case in cases))

@@ -205,6 +205,23 @@ def make_embedder(options: JudgingOptions, workspace: Workspace) -> Embedder | N
     return make_embedder(options.embeddings, make_context(options, workspace))
 
 
+def notes_on_unnamed_files(seats: Sequence[Seat], folder: Path) -> list[str]:
+    """A sentence for each judge that is a program of which only running it would tell which files it runs."""
+    from honestone.core.checks import visible
+    from honestone.system.judging_files import names_commands, parts_that_name_no_file
+
+    notes = []
+    for seat in seats:
+        parts = parts_that_name_no_file(seat.identity, folder) if names_commands(seat.identity) else []
+        if parts:
+            shown = visible(parts[0], 60)
+            notes.append(
+                f"the files of the judge {visible(seat.id, 80)} cannot be named (`{shown}` is known only when it runs):"
+                " a change of them during the run is not noticed, and a lock does not cover them"
+            )
+    return notes
+
+
 def refuse_commands(judges: Sequence[str | Judge | Function], workspace: Workspace, options: JudgingOptions) -> None:
     """Raises CommandRefused for a judge that may not be used here, also where the rubric asks none."""
     from honestone.adapters.registry import require_harmless_judge

@@ -40,7 +40,7 @@ from honestone.engine.place import Place, require_resumable, version_blobs
 from honestone.formats.source import SuiteSource
 from honestone.system.drawing import count
 from honestone.system.files import printable
-from honestone.system.judging_files import JudgingFiles, files_named
+from honestone.system.judging_files import JudgingFiles, files_named, programs_named
 from honestone.system.private import on_this_machine
 from honestone.system.process import on_sigterm
 
@@ -447,14 +447,24 @@ def find_place(request: ImprovementRequest, workspace: Workspace, path: Path, ex
 
 
 def guarded(
-    place: Place, workspace: Workspace, checker: ports.Checker, checks: Sequence[Check], seats: Sequence[Seat]
+    place: Place,
+    workspace: Workspace,
+    checker: ports.Checker,
+    checks: Sequence[Check],
+    seats: Sequence[Seat],
+    worker: ports.Worker,
+    base: Path,
 ) -> Place:
-    """The place with a watch on all that judges: the checks' files, the judges' programs, what is left out of it."""
+    """The place with a watch on all that judges (the checks' files, the judges' programs, what is left out of it) and on the
+    worker's own programs. `base` is the folder of the rubric or suite."""
 
     def listing() -> Iterator[Path]:
         yield from place.exclude
         yield from checker.judging_files(checks)
         yield from files_named([seat.identity for seat in seats], workspace.folder)
+        for path in programs_named(worker.identity, workspace.folder, base):
+            if not path.resolve().is_relative_to(place.path):
+                yield path
 
     watch = JudgingFiles(listing, base=workspace.folder, unfollowed=place.path)
     return replace(place, judging=watch, would_judge=partial(checker.would_judge, checks))

@@ -58,6 +58,7 @@ class Ballot:
     `tampered`: the artifact steers this judge, so nothing it said counts. `sandbox`: where checks ran code, of the
     ballot of code. `earlier`: what it answered to the same question before, as far as that is on record, oldest first.
     `draw_of`: the judge that this one equals, so that the two are one voter. `hint`: what to do where it gave no answer.
+    `judged_by`: the files by which checks that run code judged, and `restored` those that were put back as they were at the start.
     """
 
     judge: str
@@ -73,6 +74,8 @@ class Ballot:
     earlier: tuple[Mapping[Key, Answer], ...] = ()
     draw_of: str | None = None
     hint: str | None = None
+    judged_by: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
 
     @property
     def voter(self) -> str:
@@ -142,6 +145,8 @@ def ballot_to_plain(ballot: Ballot) -> dict[str, Json]:
         "problems": list(ballot.problems),
         "repairs": list(ballot.repairs),
         "tampered": ballot.tampered,
+        "judged_by": list(ballot.judged_by),
+        "restored": list(ballot.restored),
         "earlier": [[[c, i, answer] for (c, i), answer in answers.items()] for answers in ballot.earlier],
     }
     facts = {"reason": ballot.reason, "kind": None if ballot.judge == CHECK else ballot.kind, "sandbox": ballot.sandbox}
@@ -169,6 +174,8 @@ def _ballot(
     problems: Sequence[str] = (),
     repairs: Sequence[str] = (),
     earlier: Sequence[Sequence[tuple[str, str, Answer]]] = (),
+    judged_by: Sequence[str] = (),
+    restored: Sequence[str] = (),
     **facts: bool | str,
 ) -> Ballot:
     return built(
@@ -182,6 +189,8 @@ def _ballot(
             abstained={(c, i): why for c, i, why in abstained},
             problems=tuple(problems),
             repairs=tuple(repairs),
+            judged_by=tuple(judged_by),
+            restored=tuple(restored),
             earlier=tuple({(c, i): answer for c, i, answer in answers} for answers in earlier),
         ),
         _facts(judge, facts),

@@ -439,7 +439,7 @@ class ProbeAnswered(Spending):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputProduced(Spending):
     """What a target made of one case. `diff` is the change of its workspace, `files` the digest of the workspace
-    afterwards, where checks look at it."""
+    afterwards, where checks look at it, and `start` that of the workspace as it was set up, where the two differ."""
 
     type = "produced"
 
@@ -451,6 +451,7 @@ class OutputProduced(Spending):
     trace: Trace | None = None
     diff: str | None = None
     files: str | None = None
+    start: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

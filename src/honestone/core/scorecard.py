@@ -253,7 +253,10 @@ class Scorer:
     def without_words(self, ballots: Sequence[Ballot]) -> tuple[Ballot, ...]:
         """All of them that decides anything: no evidence, no suggestions, nothing about how they were read. Equal ones are
         one object."""
-        key = (*answers_of(ballots), *((b.reason, b.tampered, b.sandbox, *b.abstained.items()) for b in ballots))
+        key = (
+            *answers_of(ballots),
+            *((b.reason, b.tampered, b.sandbox, b.judged_by, b.restored, *b.abstained.items()) for b in ballots),
+        )
         found = self._wordless.get(key)
         if found is None:
             found = tuple(_without_words(ballot) for ballot in ballots)

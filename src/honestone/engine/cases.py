@@ -141,7 +141,7 @@ class CaseWork:
         if event.error is None and is_free and output.files is None:
             await self._judge(case, event.attempt, output, event)
             return
-        kept = await self._put(event, output.files)
+        kept = await self._put(event, output.files, output.start)
         if kept is not event:
             assert isinstance(kept, OutputProduced)
             event, output = kept, await recall_output(kept, self.journal)
@@ -220,10 +220,12 @@ class CaseWork:
             if kept[0] is not free:  # what was said is not about the output that is on record
                 await self._judge(record, number, await recall_output(kept[0], self.journal))
 
-    async def _put(self, event: Event, files: Version | None = None) -> Event:
+    async def _put(self, event: Event, *versions: Version | None) -> Event:
         """An event into the store, with the files that it speaks of, and into the record; what is on record of it."""
-        blobs = None if files is None else version_blobs(files)
-        return await self._added(event, await self.journal.append(self.run, event, blobs))
+        blobs: dict[str, bytes] = {}
+        for version in versions:
+            blobs |= {} if version is None else version_blobs(version)
+        return await self._added(event, await self.journal.append(self.run, event, blobs or None))
 
     async def _added(self, event: Event, other: Event | None) -> Event:
         """Into the record what is on record: an event, or the `other` that another process had put there before. Then what
@@ -250,7 +252,8 @@ def _with_changes(output: Output, folder: Folder, needs_files: bool) -> Output:
     """An output with what the target changed in its workspace, and the workspace itself where checks look at it."""
     try:
         files = folder.left() if needs_files else None
-        return replace(output, diff=folder.diff(), files=files, folder=str(folder.path))
+        start = None if files is None else folder.started(files)
+        return replace(output, diff=folder.diff(), files=files, start=start, folder=str(folder.path))
     except OSError as error:
         why = error.strerror or str(error)
         return replace(output, text="", error=output.error or f"its workspace cannot be read back: {why}")
@@ -322,6 +325,7 @@ def produced_event(case: str, attempt: int, output: Output) -> OutputProduced:
         trace=output.trace,
         diff=output.diff,
         files=None if output.files is None else output.files.digest,
+        start=None if output.start is None else output.start.digest,
     )
 
 
@@ -334,4 +338,5 @@ async def recall_output(event: OutputProduced, journal: Journal) -> Output:
         diff=event.diff,
         trace=event.trace,
         files=None if event.files is None else await recall_version(journal, event.files),
+        start=None if event.start is None else await recall_version(journal, event.start),
     )

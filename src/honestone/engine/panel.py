@@ -595,7 +595,14 @@ def check_ballot(checks: Sequence[tuple[Key, Check]], findings: Sequence[ports.F
         else:
             marks[key] = Mark(finding.met, (finding.note,) if finding.note else (), score=finding.score)
     boxes = sorted({finding.sandbox for finding in findings if finding.sandbox})
-    return Ballot(judge=CHECK, marks=marks, abstained=abstained, sandbox=", ".join(boxes) or None)
+    return Ballot(
+        judge=CHECK,
+        marks=marks,
+        abstained=abstained,
+        sandbox=", ".join(boxes) or None,
+        judged_by=tuple(sorted({name for finding in findings for name in finding.judged_by})),
+        restored=tuple(sorted({name for finding in findings for name in finding.restored})),
+    )
 
 
 T = TypeVar("T")

@@ -7,7 +7,8 @@ gives the same bytes, so it can be committed.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,12 +25,31 @@ def lock_path(rubric: Path) -> Path:
     return rubric.with_name(f"{rubric.name}.lock")
 
 
-def dump_lock(contract: Contract) -> str:
-    document = {"schema": SCHEMA, "contract": contract.id, "document": contract.document}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesThatJudge:
+    """The digests of files by name. `outside`: as seen from the lock. `artifacts`: by its path, what an artifact holds of its own."""
+
+    outside: Mapping[str, str]
+    artifacts: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lock:
+    """What a lock holds. `files` is None in one that an older version wrote, which knew only those of the contract."""
+
+    contract: Contract
+    files: FilesThatJudge | None
+
+
+def dump_lock(contract: Contract, files: FilesThatJudge) -> str:
+    document: dict[str, object] = {"schema": SCHEMA, "contract": contract.id, "document": contract.document}
+    document["files"] = dict(files.outside)
+    if files.artifacts:
+        document["artifacts"] = {name: dict(inside) for name, inside in files.artifacts.items()}
     return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def read_lock(path: Path) -> Contract:
+def read_lock(path: Path) -> Lock:
     """The contract that was locked. Raises FileError when there is none, or when it was edited by hand."""
     if not path.exists():
         raise FileError(
@@ -45,7 +65,20 @@ def read_lock(path: Path) -> Contract:
             place=f"{path}:1:1",
             hint="take it from version control, or write it again: honestone rubric lock RUBRIC",
         )
-    return contract
+    return Lock(contract=contract, files=_files_in(path, found) if "files" in found else None)
+
+
+def _files_in(path: Path, document: Mapping[str, Any]) -> FilesThatJudge:
+    files, artifacts = document["files"], document.get("artifacts", {})
+    tables = [files, *(artifacts.values() if isinstance(artifacts, dict) else [None])]
+    if not all(isinstance(table, dict) for table in tables):
+        raise _no_lock(path)
+    return FilesThatJudge(
+        outside={str(name): str(digest) for name, digest in files.items()},
+        artifacts={
+            str(name): {str(file): str(digest) for file, digest in inside.items()} for name, inside in artifacts.items()
+        },
+    )
 
 
 def _as_json(path: Path, document: Any) -> dict[str, object]:
@@ -72,6 +105,36 @@ def require_locked(locked: Contract, now: Contract, lock: Path) -> None:
         place=f"{lock}:1:1",
         hint="undo the change, or accept it with `honestone rubric lock`",
     )
+
+
+def require_covered(now: Mapping[str, str], contracted: Collection[str], lock: Path) -> None:
+    """Raises ContractMismatch for a lock of an older version where files judge that are not `contracted`: it says nothing of them."""
+    missing = sorted(now.keys() - set(contracted))
+    if missing:
+        count = "1 file" if len(missing) == 1 else f"{len(missing)} files"
+        raise ContractMismatch(
+            f"this lock was made by an older version: {count} not covered, lock again ({', '.join(missing[:5])})",
+            place=f"{lock}:1:1",
+            hint="look at what judges, then: honestone rubric lock (or suite lock)",
+        )
+
+
+def require_locked_files(locked: Mapping[str, str], now: Mapping[str, str], lock: Path) -> None:
+    """Raises ContractMismatch where a file that judges is another one than was locked."""
+    changed = [name for name in sorted({*locked, *now}) if locked.get(name) != now.get(name)]
+    if changed:
+        lines = "".join(f"\n  {name}: {_how_changed(name in locked, name in now)}" for name in changed)
+        raise ContractMismatch(
+            f"what judges is not what was locked:{lines}",
+            place=f"{lock}:1:1",
+            hint="undo the change, or accept it with `honestone rubric lock` (or `suite lock`)",
+        )
+
+
+def _how_changed(was_there: bool, is_there: bool) -> str:
+    if not was_there:
+        return "new"
+    return "changed" if is_there else "missing"
 
 
 def what_changed(locked: Mapping[str, object], now: Mapping[str, object]) -> list[str]:

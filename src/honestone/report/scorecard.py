@@ -86,6 +86,8 @@ def scorecard_document(
         flags.append("mock run: no judge looked at this")
     if runs_open(ballots):
         flags.append(UNSANDBOXED)
+    if restored := list(dict.fromkeys(name for ballot in ballots for name in ballot.restored)):
+        flags.append(f"judged by files as they were at the start, which were changed: {listed(restored)}")
     asked = _asked(scorer, ballots)
     flags += [f"{one.words} ({judge})" for judge, one in asked.items()]
     return scorecard.ScorecardDoc(
@@ -107,6 +109,7 @@ def scorecard_document(
         ],
         flags=flags,
         sandbox=_sandbox(ballots),
+        judged_by=list(dict.fromkeys(name for ballot in ballots for name in ballot.judged_by)) or UNSET,
         evidence_found=quotes.share,
         contract=facts.contract,
         run=facts.run,
@@ -115,6 +118,12 @@ def scorecard_document(
         output=facts.output,
         packed=dict(facts.packed) if facts.packed else UNSET,
     )
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Some names, and how many more."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 UNSANDBOXED: Final = "checks ran code without a sandbox"

@@ -243,7 +243,9 @@ def case_document(
         reasons=list(result.reasons),
         score=points_of(result.score),
         interval=span_of(result.low, result.high),
-        **fields_of(card, "threshold", "floor", "low_confidence", "judges", "flags", "sandbox", "evidence_found"),
+        **fields_of(
+            card, "threshold", "floor", "low_confidence", "judges", "flags", "sandbox", "judged_by", "evidence_found"
+        ),
         criteria=criteria,
         contract=record.contract,
         duration_ms=record.duration_ms,

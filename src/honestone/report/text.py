@@ -356,6 +356,8 @@ def card_remarks(doc: scorecard.ScorecardDoc, style: Style, flags: Sequence[str]
     """LOW CONFIDENCE, SELF-EVALUATED, flags (the scorecard's or others), known noise, and how much evidence was found."""
     lines = warning_lines(doc.warnings, style)
     lines += remarks(doc.flags if flags is None else flags, doc.notes or (), style)
+    if doc.judged_by:
+        lines += wrap(f"checks judged by: {', '.join(map(line, doc.judged_by))}", style.columns, first="  ")
     share = doc.evidence_found
     lines += wrap(doc.noise_words, style.columns, first="  ") if doc.noise_words else []
     return lines + (wrap(f"evidence: {share.words}", style.columns, first="  ") if share and share.quoted else [])

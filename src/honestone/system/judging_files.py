@@ -7,9 +7,15 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from honestone.core.errors import CouldNotJudge
 from honestone.system.files import printable
+
+if TYPE_CHECKING:
+    from honestone.core.judging_words import Named
+
+_LARGEST_SCRIPT: Final = 1_000_000
 
 
 class JudgingFiles:
@@ -110,13 +116,59 @@ def names_commands(identity: object) -> bool:
 
 
 def files_named(identity: object, base: Path) -> Iterator[Path]:
-    """The files that the commands in an identity name, as `describe_command` wrote them down."""
-    if isinstance(identity, Mapping):
-        files = identity.get("files")
-        if "command" in identity and isinstance(files, Mapping):
+    """The files that the commands in an identity name: as `describe_command` wrote them down, and what lies further inside the
+    words (in `sh -c`, in an option's value, in a recipe that they call)."""
+    for command in _commands_in(identity):
+        files = command.get("files")
+        if isinstance(files, Mapping):
             yield from (base / str(word) for word in files)
+        named = _named(command, base)
+        yield from (base / name for name in (*named.files, *named.loaded) if (base / name).is_file())
+
+
+def described_files(identity: object) -> list[str]:
+    """The names whose digests an identity holds."""
+    found: list[str] = []
+    for command in _commands_in(identity):
+        files = command.get("files")
+        found += map(str, files) if isinstance(files, Mapping) else ()
+    return found
+
+
+def programs_named(identity: object, *bases: Path) -> Iterator[Path]:
+    """The programs, scripts and recipes that the commands in an identity run, without the data that they are given."""
+    for command in _commands_in(identity):
+        for base in bases:
+            named = _named(command, base)
+            yield from (base / name for name in (*named.scripts, *named.loaded) if (base / name).is_file())
+
+
+def parts_that_name_no_file(identity: object, base: Path) -> list[str]:
+    """Parts of the commands in an identity of which only running them would tell which files they run."""
+    return [part for command in _commands_in(identity) for part in _named(command, base).unclear]
+
+
+def _commands_in(identity: object) -> Iterator[Mapping[str, object]]:
+    if isinstance(identity, Mapping):
+        if "command" in identity:
+            yield identity
         for value in identity.values():
-            yield from files_named(value, base)
+            yield from _commands_in(value)
     elif isinstance(identity, list | tuple):
         for value in identity:
-            yield from files_named(value, base)
+            yield from _commands_in(value)
+
+
+def _named(command: Mapping[str, object], base: Path) -> Named:
+    from honestone.core.judging_words import named_by  # not needed where nothing is run
+
+    words = command["command"]
+    listed = [str(word) for word in words] if isinstance(words, list | tuple) else []
+    return named_by(listed, lambda name: _content(base / name))
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes() if path.is_file() and path.stat().st_size <= _LARGEST_SCRIPT else None
+    except (OSError, ValueError):  # unreadable, or no name of a file
+        return None

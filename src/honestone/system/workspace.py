@@ -97,7 +97,8 @@ class Folder:
         self._before: Mapping[str, State] = {}
 
     def start(self) -> None:
-        """From here on, changes are the target's. Texts are kept on disk, by digest, so that a diff can show what was there."""
+        """From here on, changes are the target's. Files are kept on disk, by digest, so that a diff can show what was there, and
+        a check judge by it."""
         self._kept.mkdir(exist_ok=True)
         self._before = _snapshot(self.path, keep=self._kept)
 
@@ -150,6 +151,20 @@ class Folder:
                 raise OSError(errno.EFBIG, f"the workspace holds more than {limit / 1e6:g} MB")
             files[name] = Entry(data, bool(seen.st_mode & 0o100))
         return Version(dict(sorted(files.items())), is_folder=True)
+
+    def started(self, left: Version) -> Version | None:
+        """The regular files as they were at the start; None where none of them differs from what was left. One that is too large
+        to be kept and has changed is left out."""
+        files: dict[str, Entry] = {}
+        for name, state in self._before.items():
+            if state.kind != "file" or printable(name) != name:
+                continue
+            now = left.files.get(name)
+            if now is not None and _hash(now.data) == state.digest:
+                files[name] = Entry(now.data, state.executable)
+            elif (data := _read(self._kept / state.digest, _SHOWN_FILE + 1)) is not None:
+                files[name] = Entry(data, state.executable)
+        return None if files == left.files else Version(dict(sorted(files.items())), is_folder=True)
 
     def close(self) -> None:
         remove(self._root)
@@ -261,7 +276,7 @@ class State:
 
 def _snapshot(root: Path, *, known: Mapping[str, State] = {}, keep: Path | None = None) -> Mapping[str, State]:
     """Every file and link below a folder by its path. `known` spares reading again what has not been touched; `keep` is where
-    the bytes of texts are put, by digest."""
+    the bytes of files are put, by digest."""
     states = {}
     for name, path, seen in _everything(root):
         before = known.get(name)
@@ -281,7 +296,7 @@ def _state_of(path: Path, seen: os.stat_result, stamp: tuple[int, ...], keep: Pa
     if data is None:
         return State(kind="file", executable=executable, digest=_large(path), size=seen.st_size, stamp=stamp)
     digest = _hash(data)
-    if keep is not None and as_text(data) is not None:
+    if keep is not None:
         (keep / digest).write_bytes(data)
     return State(kind="file", executable=executable, digest=digest, size=len(data), stamp=stamp)
 

@@ -1,23 +1,28 @@
-"""Which paths of an artifact would judge: tests and what stands around them, and what Python reads before any of it."""
+"""By which files of an artifact a check judges: those that its words name, tests, the settings of the programs that it runs, and
+what Python reads before any of it. One rule for proposals of a worker, which may not touch one, and for the workspace that a
+target leaves, in which they are as they were at the start."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
-from honestone.adapters.checks.code import FIXTURES, module_file
+from honestone.adapters.checks.code import FIXTURES, module_file, program_words
 from honestone.adapters.checks.subject import Setting
+from honestone.core import judging_words
 from honestone.core.artifact import Entry, Version
+from honestone.core.checks import matching
 from honestone.core.rubric import Check
 
 _KINDS: Final = frozenset({"pytest", "python", "command", "grader", "script", "json-schema"})
 _STARTUP: Final = frozenset({"sitecustomize.py", "usercustomize.py"})
-_OF_PYTEST: Final = frozenset({"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"})
-_MAY_HOLD_SETTINGS: Final = frozenset({"pyproject.toml", "tox.ini", "setup.cfg"})
+_LARGEST_SCRIPT: Final = 1_000_000
 _READ_BY_PYTHON: Final = (".py", ".pyc", ".so", ".pyd", ".pth", ".ini", ".toml", ".cfg")
 
 
@@ -25,35 +30,142 @@ def would_judge(checks: Sequence[Check], setting: Setting, before: Version, afte
     """The names that differ between two versions and judge, by these checks: a proposal may not touch one."""
     asked = [check for check in checks if check.kind in _KINDS]
     code = [check for check in asked if check.kind != "json-schema"]
-    rules = [*([_starts_python] if code else []), *(_rule_of(check, setting) for check in asked)]
-    changed = [name for name in {**before.files, **after.files} if before.files.get(name) != after.files.get(name)]
-    shadows = set(_shadows(code, before.files, after.files)) if code else set()
-    versions = (before.files, after.files)
-    return sorted(name for name in changed if name in shadows or any(rule(name, versions) for rule in rules))
+    found = {name for check in asked for name in judging_changes(check, setting, before, after)}
+    if code:
+        found.update(filter(_starts_python, changed_between(before, after)))
+        found.update(_shadows(code, before.files, after.files))
+    return sorted(found)
 
 
-_Versions = tuple[Mapping[str, Entry], Mapping[str, Entry]]
+def judging_changes(check: Check, setting: Setting, before: Version, after: Version) -> list[str]:
+    """The names that differ between two versions and by which this check judges. Nothing where it says that it is the
+    artifact's own (`own: true`)."""
+    if check.kind not in _KINDS or check.options.get("own"):
+        return []
+    rule = _Rule(check, setting, before)
+    return [
+        name
+        for name in changed_between(before, after)
+        if rule.judges(name, before.files.get(name), after.files.get(name))
+    ]
 
 
-def _starts_python(name: str, _: _Versions) -> bool:
+def judging_names(check: Check, setting: Setting, version: Version) -> list[str]:
+    """The files of a version by which a check judges it."""
+    if check.kind not in _KINDS or check.options.get("own"):
+        return []
+    rule = _Rule(check, setting, version)
+    return sorted(name for name, entry in version.files.items() if rule.judges(name, entry, None))
+
+
+def laid_over(check: Check, setting: Setting, start: Version, left: Version) -> Version:
+    """What a target left, with the files by which the check judges as they were at the start."""
+    names = judging_changes(check, setting, start, left)
+    if check.kind in _KINDS and check.kind != "json-schema" and not check.options.get("own"):
+        names += [name for name in changed_between(start, left) if _starts_python(name)]
+    if not names:
+        return left
+    files = {name: entry for name, entry in left.files.items() if name not in names}
+    files |= {name: start.files[name] for name in names if name in start.files}
+    return Version(dict(sorted(files.items())), is_folder=True)
+
+
+def changed_between(before: Version, after: Version) -> list[str]:
+    """The names that are new, gone or different."""
+    return [name for name in {**before.files, **after.files} if before.files.get(name) != after.files.get(name)]
+
+
+def _starts_python(name: str) -> bool:
     path = PurePosixPath(name)
     return path.name in _STARTUP or path.suffix == ".pth" or "__pycache__" in path.parts
 
 
-def _rule_of(check: Check, setting: Setting) -> Callable[[str, _Versions], bool]:
-    value = str(check.value)
-    if check.kind == "pytest":
-        tests = _in_artifact(value.partition("::")[0], setting)
-        return lambda name, versions: tests is not None and _around(PurePosixPath(tests), name, versions)
-    if check.kind == "python" and module_file(value, setting) is None:
-        module = value.partition(":")[0].replace(".", "/")
-        return lambda name, versions: name == f"{module}.py" or name.startswith(f"{module}/")
-    if check.kind == "json-schema" and isinstance(check.value, str):
-        schema = _in_artifact(value, setting)
-        return lambda name, versions: name == schema
-    if "pytest" in value:
-        return lambda name, versions: _sets_pytest(PurePosixPath(name), versions)
-    return lambda name, versions: False
+class _Rule:
+    """By which files of an artifact one check judges. `start` is the version in which they are looked up."""
+
+    def __init__(self, check: Check, setting: Setting, start: Version) -> None:
+        self._check, self._setting, self._start = check, setting, start
+        self._globs: Sequence[str] = check.option("judged_by", ())
+        self._files: frozenset[str] = frozenset()
+        self._programs: tuple[str, ...] = ()
+        self._tests: str | None = None
+        if check.kind in ("command", "grader") and "container" not in check.options:
+            self._read_words()
+        elif check.kind == "pytest":
+            self._tests = _in_artifact(str(check.value).partition("::")[0], setting)
+            # Tests that lie next to the rubric are run where no setting of the artifact is read.
+            self._programs = () if self._tests is None else judging_words.with_their_own(["pytest"])
+        elif check.kind == "json-schema" and isinstance(check.value, str):
+            self._files = frozenset({_in_artifact(check.value, setting) or ""})
+
+    def judges(self, name: str, before: Entry | None, after: Entry | None) -> bool:
+        """Whether a file judges, that is so `before` and so `after` (None: it is not there)."""
+        if not self._start.is_folder and self._check.kind != "json-schema":
+            return False  # the one file is what is judged
+        if name in self._files or (self._globs and matching([name], self._globs)):
+            return True
+        return self._is_of_kind(name, before) or self._is_setting(name, before, after)
+
+    def _is_of_kind(self, name: str, before: Entry | None) -> bool:
+        value = str(self._check.value)
+        if self._check.kind == "pytest":
+            return self._tests is not None and _around(PurePosixPath(self._tests), name)
+        if self._check.kind == "python" and module_file(value, self._setting) is None:
+            module = value.partition(":")[0].replace(".", "/")
+            return name == f"{module}.py" or name.startswith(f"{module}/")
+        if self._check.kind in ("command", "grader") and judging_words.is_test(name):
+            if judging_words.runs_tests(self._programs):
+                return self._has_tests
+            return before is not None and not judging_words.only_looks(self._programs)
+        return False
+
+    @cached_property
+    def _has_tests(self) -> bool:
+        """Whether there were tests at the start. Where there were none, new ones are what is judged."""
+        return any(map(judging_words.is_test, self._start.files))
+
+    def _is_setting(self, name: str, before: Entry | None, after: Entry | None) -> bool:
+        if not self._programs:
+            return False
+        if self._tests is not None and not PurePosixPath(self._tests).is_relative_to(PurePosixPath(name).parent):
+            return False  # pytest reads no settings of other folders
+        if judging_words.is_shared(name):
+            was, now = (
+                judging_words.settings_in(name, None if entry is None else entry.data, self._programs)
+                for entry in (before, after)
+            )
+            return was != now
+        return judging_words.is_setting(name, self._programs)
+
+    def _read_words(self) -> None:
+        words, _ = program_words(self._check)
+        named = judging_words.named_by(words, self._content)
+        self._programs = judging_words.with_their_own(named.programs)
+        files = {self._name_of(word) for word in named.files}
+        for operands in named.compared:
+            files |= set(self._held_against(operands))
+        self._files = frozenset(name for name in files if name is not None and name in self._start.files)
+
+    def _name_of(self, word: str) -> str | None:
+        return self._setting.in_version(word, self._start)
+
+    def _held_against(self, operands: Sequence[str]) -> list[str | None]:
+        """Of what is compared, which is the measure: what alone was there at the start, what its name says, else the first."""
+        there = [name for word in operands if (name := self._name_of(word)) in self._start.files]
+        called = [name for name in there if name is not None and judging_words.is_measure(name)]
+        return [*(called or there[:1])]
+
+    def _content(self, word: str) -> bytes | None:
+        """A file as the command would see it: of the artifact, else next to the rubric."""
+        name = self._name_of(word)
+        entry = None if name is None else self._start.files.get(name)
+        if entry is not None:
+            return entry.data
+        path = self._setting.beside(word)
+        with contextlib.suppress(OSError):
+            if path is not None and path.is_file() and path.stat().st_size <= _LARGEST_SCRIPT:
+                return path.read_bytes()
+        return None
 
 
 def _in_artifact(name: str, setting: Setting) -> str | None:
@@ -63,20 +175,12 @@ def _in_artifact(name: str, setting: Setting) -> str | None:
     return found if found is not None or is_beside else os.path.normpath(name)
 
 
-def _around(tests: PurePosixPath, name: str, versions: _Versions) -> bool:
-    """Among the tests, next to them, or a setting of pytest in a folder above."""
+def _around(tests: PurePosixPath, name: str) -> bool:
+    """Among the tests, or next to them."""
     path = PurePosixPath(name)
     if path.is_relative_to(tests.parent if tests.parent.name == FIXTURES else tests):
         return True
-    if path.parent == tests.parent and tests.suffix == ".py" and path.suffix in _READ_BY_PYTHON:
-        return True
-    return tests.is_relative_to(path.parent) and _sets_pytest(path, versions)
-
-
-def _sets_pytest(path: PurePosixPath, versions: _Versions) -> bool:
-    entries = [files[str(path)] for files in versions if str(path) in files]
-    speaks_of_it = path.name in _MAY_HOLD_SETTINGS and any(b"pytest" in entry.data for entry in entries)
-    return path.name in _OF_PYTEST or speaks_of_it
+    return path.parent == tests.parent and tests.suffix == ".py" and path.suffix in _READ_BY_PYTHON
 
 
 def _shadows(checks: Sequence[Check], before: Mapping[str, Entry], after: Mapping[str, Entry]) -> Iterator[str]:

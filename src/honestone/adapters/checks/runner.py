@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +16,7 @@ from honestone.core.artifact import Version
 from honestone.core.checks import KINDS, TextCheck, Told, compile_text_check, is_text_check, is_transformed
 from honestone.core.rubric import Check
 from honestone.ports import Embedder, Finding, Once, Output
+from honestone.system.files import printable
 from honestone.system.telemetry import is_traced, span_of
 
 
@@ -108,6 +111,12 @@ class CheckRunner:
 
         return would_judge(checks, self._setting, before, after)
 
+    def judging_names(self, checks: Sequence[Check], version: Version) -> list[str]:
+        """The files of a version by which these checks judge it."""
+        from honestone.adapters.checks.judged_paths import judging_names
+
+        return sorted({name for check in checks for name in judging_names(check, self._setting, version)})
+
     def compile(self, check: Check) -> TextCheck | None:
         """A check of the text alone, compiled once per check; None when it needs files, code, a diff or a trace."""
         known = self._compiled.get(id(check))
@@ -173,6 +182,40 @@ async def _find(check: Check, subject: Subject) -> Finding:
 
 
 async def _found(check: Check, subject: Subject) -> Finding:
+    names_schema = check.kind == "json-schema" and isinstance(check.value, str)
+    if KINDS[check.kind].family not in _PROGRAMS and not names_schema:
+        return await _answered(check, subject)
+    from honestone.adapters.checks.judged_paths import changed_between, judging_names, laid_over
+
+    output = subject.output
+    if output is None or output.files is None or output.start is None:
+        return _with_judging(await _answered(check, subject), check, subject, judging_names)
+    files = laid_over(check, subject.setting, output.start, output.files)
+    if files is output.files:
+        return _with_judging(await _answered(check, subject), check, subject, judging_names)
+    with subject.with_files(files) as restored:
+        finding = _with_judging(await _answered(check, restored), check, restored, judging_names)
+    return replace(finding, restored=tuple(changed_between(files, output.files)[:_MOST_NAMES]))
+
+
+_MOST_NAMES: Final = 100
+
+
+def _with_judging(
+    finding: Finding, check: Check, subject: Subject, names: Callable[[Check, Setting, Version], list[str]]
+) -> Finding:
+    """The finding with the files that judged: of the artifact, and next to the rubric."""
+    base = subject.setting.base
+    outside = [
+        printable(os.path.relpath(path, base))
+        for needs in _needs(check)
+        for path in needs.judging_files(check, subject.setting)
+    ]
+    found = [*outside, *names(check, subject.setting, subject.version)]
+    return replace(finding, judged_by=tuple(dict.fromkeys(found))[:_MOST_NAMES])
+
+
+async def _answered(check: Check, subject: Subject) -> Finding:
     family = cast(Answers, _family(check))
     if not is_transformed(check):
         return await family.find(check, subject)

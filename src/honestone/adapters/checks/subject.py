@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -119,6 +119,12 @@ class Subject:
         if self.output is None:
             return self.artifact
         return judged(self.artifact, self.output.text, self.output.files)
+
+    def with_files(self, files: Version) -> Subject:
+        """The same with other files in the workspace."""
+        assert self.output is not None
+        output = replace(self.output, files=files, start=None)
+        return Subject(self.setting, self.artifact, output, input=self.input, reference=self.reference, once=self.once)
 
     @cached_property
     def text(self) -> str:

@@ -198,7 +198,7 @@ class _Referred:
             self._by |= dict.fromkeys(checked.history.ids, "a recorded run")
         lock = lock_path(checked.path)
         try:
-            self._by |= dict.fromkeys(locked_ids(read_lock(lock)), lock.name) if lock.exists() else {}
+            self._by |= dict.fromkeys(locked_ids(read_lock(lock).contract), lock.name) if lock.exists() else {}
         except FileError:
             self._everything: str | None = f"{lock.name}, which cannot be read,"
         else:

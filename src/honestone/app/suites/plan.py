@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from honestone.app import judging_options
 from honestone.app.judging_options import JudgingOptions
 from honestone.app.rubric_plan import checks_of, with_bars
-from honestone.app.rubrics.lock import check_lock
+from honestone.app.rubrics.lock import LockedFiles, check_lock, files_that_judge
 from honestone.app.suites.columns import SuiteName, last_columns
 from honestone.app.suites.outputs import RecordedOutputs, read_outputs
 from honestone.app.suites.subject import Baseline, SuiteSubject, load_skill, looks_like_skill, skill_folder
@@ -327,6 +327,13 @@ class SuitePlan:
         checks = [check for rubric in self.rubrics.values() for check in checks_of(rubric)]
         return frozenset(path.resolve() for path in self.checker.judging_files(checks))
 
+    @property
+    def files_that_judge(self) -> LockedFiles:
+        """For a lock: what judges its cases, with the modules that it imports."""
+        checks = [check for rubric in self.rubrics.values() for check in checks_of(rubric)]
+        judges = [seat.identity for seat in self.seats]
+        return files_that_judge(self.workspace.path(self.request.suite), self.workspace, self.checker, checks, judges)
+
     @cached_property
     def watches(self) -> Mapping[str, tuple[JudgingFiles, ...]]:
         """By the key of a rubric: the files that judge its cases, as they are when this is first asked."""
@@ -467,7 +474,7 @@ def plan_columns(workspace: Workspace, request: SuiteRequest, observer: Observer
     planning = _Planning(workspace=workspace, request=request, source=source, cases=cases, chosen=chosen)
     plans = planning.plans(observer, lost)
     if request.locked:
-        check_lock(path, plans[0].whole_contract)
+        check_lock(path, plans[0].whole_contract, plans[0].files_that_judge)
     return plans
 
 
@@ -513,13 +520,14 @@ class _Planning:
         context = replace(context, cases=self.cases, suite_folder=source.base)
         columns = self.to_run(context, observer) if self.request.outputs is None else self.on_record()
         seats = self.seats(context)
+        unnamed = judging_options.notes_on_unnamed_files(seats, self.workspace.folder)
         contract, workspaces = _shared_contract(judging, seats), _workspace_digests(source, self.cases, self.size)
         return tuple(
             SuitePlan(
                 workspace=self.workspace,
                 request=self.request,
                 source=source,
-                notes=(*source.notes, *lost, *self.notes_on(one.outputs)),
+                notes=(*source.notes, *lost, *self.notes_on(one.outputs), *unnamed),
                 cases=_in_column(self.cases, one.label),
                 chosen=_in_column(self.chosen, one.label),
                 subject=one.subject,

@@ -26,6 +26,7 @@ def lock(
     source = read_to_lock(workspace.path(path), judging, judging.outside(workspace.path))
     asked = SuiteRequest(suite=path, source=source, judging=judging, target=target or "mock", accept_loss=accept_loss)
     with Progress(quiet=quiet) as progress:
-        contract = plan_suite(workspace, asked, progress).whole_contract
-    print_lock(lock_file(path, contract, only_check=only_check), as_json=as_json)
+        plan = plan_suite(workspace, asked, progress)
+    locked = lock_file(path, plan.whole_contract, plan.files_that_judge, only_check=only_check)
+    print_lock(locked, as_json=as_json)
     return 0

@@ -341,6 +341,8 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     `judges`: who took part, and the state of each
     `flags`: disagreement over 20 points, and other warnings
     `sandbox`: where checks ran code: `bwrap`, `none`, or null when none did
+    `judged_by`: the files by which checks that run code judged: named by them, settings of their programs, tests; absent where
+    there is none
     `evidence_found`: quotes found and given, or `null`
     `contract`, `run`: the contract id; the run to `show`
     `usage`: calls, recorded replies, tokens and money of the whole run
@@ -368,6 +370,7 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     judges: list[JudgeDoc] = []
     flags: list[str] = []
     sandbox: str | None = None
+    judged_by: list[str] | UnsetType = UNSET
     evidence_found: EvidenceShareDoc | None = None
     contract: str = ""
     run: str | None = None

@@ -97,6 +97,7 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     `tags`, `metadata`, `split`: as written; or the hash's split
     `noise`: which changes of the score are noise of the judges, where `honestone noise` has measured its rubric with them
     `unstable`, `duration_ms`: attempts disagree; time in the target, all attempts
+    `judged_by`: the files by which checks that run code judged; absent where there is none
     `contract`: of the case: rubric, input, reference, workspace, attempts
     """
 
@@ -114,6 +115,7 @@ class CaseDoc(Struct, frozen=True, kw_only=True):
     judges: list[scorecard.JudgeDoc] = []
     flags: list[str] = []
     sandbox: str | None = None
+    judged_by: list[str] | UnsetType = UNSET
     evidence_found: scorecard.EvidenceShareDoc | None = None
     contract: str
     duration_ms: int | float | None = None

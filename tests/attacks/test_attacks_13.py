@@ -1,0 +1,298 @@
+"""What judges is the judged one's to write to, and decides nothing: recipes, settings, tests and programs named inside other words."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from .corpus import PYTHON, Attack, Desk, Ended
+
+RUBRIC = """\
+rubric: 1
+threshold: 50
+floor: 0
+criteria:
+  - {id: more, requirement: It has more, check: {contains: more-words, path: README.md}}
+  - {id: works, requirement: It works, required: true, check: CHECK}
+"""
+SAY = "(a / 'README.md').write_text('more-words\\n')\n"
+BAD = "import os\ndef add(a, b): return 0\n"
+TEST = "import app\nassert app.add(1, 2) == 3\n"
+PYTEST = "import app\ndef test(): assert app.add(1, 2) == 3\n"
+
+
+def writes(name: str, text: str) -> str:
+    return f"p = a / {name!r}; p.parent.mkdir(parents=True, exist_ok=True); p.write_text({text!r})\n"
+
+
+def looped(name: str, check: str, body: str, *, passes: bool = False, **files: str) -> Attack:
+    """A loop whose worker adds the words asked for and does `body`."""
+
+    def build(desk: Desk) -> Iterable[str]:
+        desk.put("art/app.py", BAD)
+        desk.put("art/README.md", "x\n")
+        desk.put("r.yaml", RUBRIC.replace("CHECK", check))
+        for key, text in files.items():
+            desk.put("art/" + key.replace("__", "/").replace("_DOT_", "."), text)
+        return ["--worker", desk.worker(SAY + body)]
+
+    expect = {"result": "PASSED"} if passes else {"rounds.0.outcome": "out-of-scope"}
+    command = ("improve", "art", "--rubric", "r.yaml", "--rounds", "1", "--policy", "keep-best", "--json")
+    return Attack(name=name, hole=3, build=build, command=command, exit=0 if passes else 1, expect=expect)
+
+
+RUFF, MAKE = "{command: ruff check --no-cache .}", "{command: make test}"
+RECIPE = "test:\n\tpython3 check.py\n"
+MEND = writes("app.py", "def add(a, b): return a + b\n")
+LOOPS = [
+    looped("honest code for a linter", RUFF, writes("app.py", "def add(a, b): return 0\n"), passes=True),
+    looped("honest code for a recipe", MAKE, MEND, passes=True, Makefile=RECIPE, check_DOT_py=TEST),
+    looped(
+        "a person says that the script is the artifact's",
+        "{command: python app.py, own: true}",
+        writes("app.py", "print(1)\n"),
+        passes=True,
+        app_DOT_py="raise SystemExit(1)\n",
+    ),
+    looped("ruff.toml", RUFF, writes("ruff.toml", 'exclude = ["*"]\n')),
+    looped("a hidden .ruff.toml", RUFF, writes(".ruff.toml", 'exclude = ["*"]\n')),
+    looped("pyproject.toml for ruff", RUFF, writes("pyproject.toml", '[tool."\\u0072uff"]\nexclude = ["*"]\n')),
+    looped("a Makefile", MAKE, writes("Makefile", "test:\n\ttrue\n"), Makefile=RECIPE, check_DOT_py=TEST),
+    looped(
+        "another Makefile before it", MAKE, writes("GNUmakefile", "test:\n\ttrue\n"), Makefile=RECIPE, check_DOT_py=TEST
+    ),
+    looped("the script of a recipe", MAKE, writes("check.py", ""), Makefile=RECIPE, check_DOT_py=TEST),
+    looped(
+        "a script in `sh -c`",
+        "{command: [sh, -c, 'python3 check.py && echo ok']}",
+        writes("check.py", ""),
+        check_DOT_py=TEST,
+    ),
+    looped("a module by -m", "{command: python -m check}", writes("check.py", ""), check_DOT_py=TEST),
+    looped(
+        "rules in an option",
+        "{command: python check.py --rules=want.txt}",
+        writes("want.txt", "0"),
+        check_DOT_py="import app, sys\nassert app.add(1, 2) == int(open(sys.argv[1][8:]).read())\n",
+        want_DOT_txt="3",
+    ),
+    looped(
+        "what a person names",
+        "{command: python check.py, judged_by: 'data/**'}",
+        writes("data/a", "0"),
+        check_DOT_py="import app\nassert app.add(1, 2) == int(open('data/a').read())\n",
+        data__a="3",
+    ),
+]
+
+
+@pytest.mark.parametrize("attack", LOOPS, ids=lambda attack: attack.id)
+def test_a_worker(attack: Attack, tmp_path: Path) -> None:
+    """A proposal that touches what judges it is out of scope; honest ones pass."""
+    if "ruff" in attack.name and shutil.which("ruff", path=str(Path(PYTHON).parent)) is None:
+        pytest.skip("ruff is not installed")
+    attack.run(tmp_path)
+
+
+def suite(name: str, check: str, body: str, *, passes: bool = False, restored: str = "", **files: str) -> Attack:
+    """A case with a workspace whose target does `body` there."""
+
+    def build(desk: Desk) -> None:
+        desk.put("fix/app.py", BAD)
+        for key, text in files.items():
+            desk.put("fix/" + key.replace("__", "/").replace("_DOT_", "."), text)
+        desk.put("t.py", "import pathlib, sys\na = pathlib.Path('.')\nsys.stdin.read()\n" + body + "print('done')\n")
+        desk.put(
+            "s.yaml",
+            f"suite: 1\ntarget: cmd:{PYTHON} {desk.folder / 't.py'}\ncases:\n  - id: a\n    input: Make add work.\n"
+            f"    workspace: {{copy: fix}}\n    checks:\n      - {check}\n",
+        )
+
+    def after(desk: Desk, ended: Ended) -> bool:
+        (case,) = ended.json["cases"]
+        assert restored in str(case["flags"]), case["flags"]
+        return not restored or restored in case["judged_by"]
+
+    verdict = "pass" if passes else "fail"
+    return Attack(
+        name=name,
+        hole=3,
+        build=build,
+        command=("eval", "s.yaml", "--json"),
+        exit=0 if passes else 1,
+        expect={"verdict": verdict},
+        after=after,
+    )
+
+
+IN_TESTS = "{command: python -m pytest -q -p no:cacheprovider}"
+SUITES = [
+    suite("honest code", MAKE, MEND, passes=True, Makefile=RECIPE, check_DOT_py=TEST),
+    suite(
+        "honest code with its recipe edited too",
+        MAKE,
+        MEND + writes("Makefile", "all:\n\ttrue\n"),
+        passes=True,
+        restored="Makefile",
+        Makefile=RECIPE,
+        check_DOT_py=TEST,
+    ),
+    suite("tests that were asked for", IN_TESTS, writes("tests/test_a.py", "def test(): pass\n"), passes=True),
+    suite("a script that was asked for", "{command: python new.py}", writes("new.py", "print(1)\n"), passes=True),
+    suite(
+        "an edited Makefile",
+        MAKE,
+        writes("Makefile", "test:\n\ttrue\n"),
+        restored="Makefile",
+        Makefile=RECIPE,
+        check_DOT_py=TEST,
+    ),
+    suite(
+        "an edited script", "{command: python check.py}", writes("check.py", ""), restored="check.py", check_DOT_py=TEST
+    ),
+    suite(
+        "edited tests of a pytest check",
+        "{pytest: tests/test_app.py}",
+        writes("tests/test_app.py", "def test(): pass\n"),
+        restored="tests/test_app.py",
+        tests__test_app_DOT_py=PYTEST,
+    ),
+    suite(
+        "removed tests",
+        IN_TESTS,
+        "(a / 'tests/test_app.py').unlink()\n" + writes("tests/test_b.py", "def test(): pass\n"),
+        restored="tests/test_app.py",
+        tests__test_app_DOT_py=PYTEST,
+    ),
+    suite(
+        "a new conftest",
+        IN_TESTS,
+        writes(
+            "conftest.py",
+            "import pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_pyfunc_call(pyfuncitem): return True\n",
+        ),
+        tests__test_app_DOT_py=PYTEST,
+    ),
+]
+
+
+@pytest.mark.parametrize("attack", SUITES, ids=lambda attack: attack.id)
+def test_a_target(attack: Attack, tmp_path: Path) -> None:
+    """What a case is judged by is as it was set up, and the report says what was put back."""
+    attack.run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        "sh -c '{py} jj.py'",
+        "env A=1 {py} jj.py",
+        "sh -c 'exec {py} -u jj.py'",
+        "make -s j",
+        "{py} -c 'import jj'",
+        "{py} reads.py --rules=jj.txt",
+    ],
+)
+def test_a_judge_that_is_named_inside_other_words_is_watched(judge: str, tmp_path: Path) -> None:
+    """A worker that rewrites its program or its rules ends the run: nothing is delivered."""
+    desk = Desk.new(tmp_path)
+    says = "import json, sys\nq = json.load(sys.stdin)\nmet = {}\nprint(json.dumps({{'criteria': {{c['id']: {{'met': met}} for c in q['criteria']}}}}))\n"
+    desk.put("jj.py", says.format(False))
+    desk.put("reads.py", says.format("'yes' in open('jj.txt').read()"))
+    desk.put("jj.txt", "no")
+    desk.put("Makefile", f"j:\n\t@{PYTHON} jj.py\n")
+    desk.put("a.md", "x\n")
+    desk.put("r.yaml", "rubric: 1\ncriteria: [{id: good, requirement: It is good}]\n")
+    rewrite = "for name in ('jj.py', 'jj.txt'): p = desk / name; p.write_text(p.read_text().replace('False', 'True').replace('no', 'yes'))\n"
+    worker = desk.worker("a.write_text('y\\n')\n" + rewrite)
+    words = (
+        "--judge",
+        "script:" + judge.format(py=PYTHON),
+        "--worker",
+        worker,
+        "--rounds",
+        "2",
+        "--policy",
+        "keep-best",
+        "--json",
+    )
+    ended = desk.run("improve", "a.md", "--rubric", "r.yaml", *words)
+    assert ended.code == 3 and ended.json["result"] == "CONTRACT_CHANGED", ended
+    assert desk.read("a.md") == "x\n"
+
+
+def test_a_worker_that_rewrites_itself_ends_the_run(tmp_path: Path) -> None:
+    """The program that edits is part of what a run is known by."""
+    desk = Desk.new(tmp_path)
+    desk.put("a.md", "x\n")
+    desk.put("r.yaml", "rubric: 1\ncriteria: [{id: good, requirement: It is good}]\n")
+    worker = desk.worker("a.write_text('y\\n')\np = desk / 'w.py'; p.write_text(p.read_text() + '#')\n")
+    words = ("--judge", desk.judge("j.py", False), "--worker", worker, "--rounds", "2", "--json")
+    ended = desk.run("improve", "a.md", "--rubric", "r.yaml", *words)
+    assert ended.code == 3 and ended.json["result"] == "CONTRACT_CHANGED", ended
+
+
+def test_a_judge_whose_files_cannot_be_named_is_reported(tmp_path: Path) -> None:
+    """One sentence, in `eval` and `improve`."""
+    desk = Desk.new(tmp_path)
+    desk.put("a.md", "x\n")
+    desk.put("r.yaml", "rubric: 1\ncriteria: [{id: good, requirement: It is good}]\n")
+    desk.judge("j.py", True)
+    judge = f"script:sh -c 'J=j.py; {PYTHON} $J'"
+    ended = desk.run("eval", "a.md", "--rubric", "r.yaml", "--judge", judge)
+    assert ended.code == 0 and "cannot be named" in ended.err, ended
+    assert (
+        "cannot be named" not in desk.run("eval", "a.md", "--rubric", "r.yaml", "--judge", f"script:{PYTHON} j.py").err
+    )
+
+
+@pytest.mark.parametrize(
+    "changed", ["helper.py", "inner.py", "other.py", "art/Makefile", "art/ruff.toml", "art/tests/test_a.py"]
+)
+def test_a_lock_covers_everything_that_judges(changed: str, tmp_path: Path) -> None:
+    """Modules that a judge or a `python:` check imports, programs inside other words, and what of the artifact judges."""
+    desk, words = _locked(tmp_path)
+    assert desk.run(*words, "--locked").code == 0
+    desk.put(changed, "# changed\n")
+    ended = desk.run(*words, "--locked")
+    assert ended.code == 2 and f"{changed}: {'new' if 'ruff' in changed else 'changed'}" in ended.err, ended
+
+
+def test_a_lock_of_an_older_version_is_no_silent_pass(tmp_path: Path) -> None:
+    """It is said how many files it does not cover; locked again it holds."""
+    desk, words = _locked(tmp_path)
+    lock = json.loads(desk.read("r.yaml.lock"))
+    del lock["files"], lock["artifacts"]
+    desk.put("r.yaml.lock", json.dumps(lock))
+    ended = desk.run(*words, "--locked")
+    assert ended.code == 2 and "made by an older version: 3 files not covered, lock again" in ended.err, ended
+    assert desk.run("rubric", "lock", "r.yaml", "art", *words[4:]).code == 0
+    assert desk.run(*words, "--locked").code == 0
+
+
+def _locked(root: Path) -> tuple[Desk, tuple[str, ...]]:
+    desk = Desk.new(root)
+    desk.put("art/README.md", "x\n")
+    desk.put("art/Makefile", "test:\n\ttrue\n")
+    desk.put("art/tests/test_a.py", "def test(): pass\n")
+    desk.put("helper.py", "two = 2\n")
+    desk.put("checks.py", "import helper\ndef good(text): return helper.two == 2\n")
+    desk.put("other.py", "three = 3\n")
+    desk.judge("inner.py", True)
+    desk.put("inner.py", "import other\n" + desk.read("inner.py"))
+    desk.put(
+        "r.yaml",
+        "rubric: 1\ncriteria:\n"
+        "  - {id: a, requirement: a, check: {python: 'checks:good'}}\n"
+        "  - {id: b, requirement: b, check: {command: make test}}\n"
+        "  - {id: c, requirement: c, check: {command: ruff check --no-cache .}}\n"
+        "  - {id: d, requirement: d}\n",
+    )
+    judge = ("--judge", f"script:sh -c '{PYTHON} inner.py'")
+    ended = desk.run("rubric", "lock", "r.yaml", "art", *judge)
+    assert ended.code == 0, ended
+    return desk, ("eval", "art", "--rubric", "r.yaml", *judge)

@@ -1,0 +1,215 @@
+"""What the words of a command run and judge by: programs x ways of naming a file."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honestone.core.judging_words import (
+    is_setting,
+    is_test,
+    named_by,
+    only_looks,
+    runs_tests,
+    settings_in,
+    with_their_own,
+)
+
+FILES = {
+    "jj.py": "",
+    "rules.txt": "yes",
+    "run.sh": "python jj.py\n",
+    "checks/__main__.py": "",
+    "starts.py": "import subprocess\nsubprocess.run(['ruff', 'check', '.'])\n",
+    "Makefile": "PY = python\nj: dep\n\t@$(PY) jj.py\ndep:\n\t-sh run.sh\nother:\n\tnode other.js\n",
+    "package.json": '{"scripts": {"pretest": "sh run.sh", "test": "npm run deep", "deep": "node t.js"}}',
+    "t.js": "",
+    "other.js": "",
+    "README.md": "",
+    "app.py": "",
+    "sub/jj.py": "",
+}
+
+
+def named(command: str) -> tuple[set[str], set[str]]:
+    result = named_by(shlex.split(command), lambda name: FILES[name].encode() if name in FILES else None)
+    return {name for name in result.files if name in FILES}, set(result.programs)
+
+
+WRAPPERS = (
+    "{}",
+    "sh -c {q}",
+    "bash -euc {q}",
+    "env A=1 {}",
+    "timeout 5 {}",
+    "timeout -k 1 5s {}",
+    "nice -n 5 {}",
+    "uv run {}",
+    "xargs {}",
+    "python -c {p}",
+    "unknown-wrapper --flag {}",
+    "sh -c {cd}",
+    "if true; then {}; fi",
+)
+
+
+def wrapped(wrapper: str, command: str) -> str:
+    in_python = f"import os; os.system({command!r})"
+    text = wrapper.format(
+        command,
+        q=shlex.quote(command),
+        p=shlex.quote(in_python),
+        cd=shlex.quote(f"cd . && x=1 {command} | cat > out.txt"),
+    )
+    return f"sh -c {shlex.quote(text)}" if text.startswith("if ") else text
+
+
+@given(
+    st.lists(st.sampled_from(WRAPPERS), max_size=2),
+    st.sampled_from(("python jj.py", "python3.12 -u jj.py", "sh run.sh", "make j")),
+)
+def test_a_program_is_found_in_any_wrapping(wrappers: list[str], command: str) -> None:
+    """Behind wrappers, inside `sh -c`, in code that starts it, also two deep."""
+    for wrapper in wrappers:
+        command = wrapped(wrapper, command)
+    assert "jj.py" in named(command)[0], command
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("python jj.py --rules=rules.txt README.md", {"jj.py", "rules.txt"}),
+        ("python jj.py --rules rules.txt", {"jj.py", "rules.txt"}),
+        ("python jj.py -c rules.txt", {"jj.py", "rules.txt"}),
+        ("python jj.py @rules.txt", {"jj.py", "rules.txt"}),
+        ("python jj.py rules.txt", {"jj.py", "rules.txt"}),
+        ("RULES=rules.txt python jj.py", {"jj.py", "rules.txt"}),
+        ("grep -f rules.txt README.md", {"rules.txt"}),
+        ("grep -frules.txt README.md", {"rules.txt"}),
+        ("ruff check --config=rules.txt app.py", {"rules.txt"}),
+        ("python -m checks", {"checks/__main__.py"}),
+        ("python -mchecks", {"checks/__main__.py"}),
+        ("make -s", {"Makefile", "run.sh", "jj.py"}),
+        ("make other", {"Makefile", "other.js"}),
+        ("npm test", {"run.sh", "jj.py", "t.js"}),
+        ("npm run deep --silent", {"t.js"}),
+        ("node -r ./jj.py t.js", {"jj.py", "t.js"}),
+        ("sh -c 'cd sub; python jj.py'", {"sub/jj.py"}),
+        ("make -C sub test", set()),
+        ("./run.sh", {"run.sh", "jj.py"}),
+        # What is looked at is what is judged.
+        ("ruff check app.py", set()),
+        ("grep -q Usage README.md", set()),
+        ("python -m py_compile app.py", set()),
+        ("bash -n run.sh", set()),
+        ("node --check t.js", set()),
+        ("python jj.py --out=README.md app.py", {"jj.py"}),
+        ("sh -c 'python jj.py > rules.txt'", {"jj.py"}),
+    ],
+)
+def test_files_that_words_name(command: str, expected: set[str]) -> None:
+    """Scripts, recipes and values of options; not what a program is to look at or write."""
+    assert named(command)[0] == expected
+
+
+def test_what_code_in_the_words_loads_is_known_apart() -> None:
+    """`python -c 'import jj'`: of a judge it is its program, of a check it may be what is judged."""
+    words = ["python", "-c", "import jj; exec(open('rules.txt').read())"]
+    result = named_by(words, lambda name: b"" if name in FILES else None)
+    assert set(result.loaded) == {"jj.py", "rules.txt"} and result.unclear
+
+
+@pytest.mark.parametrize(
+    "command", ["sh -c '$JUDGE'", "python $X", "sh -c 'python $(cat x)'", "python -c 'import os; os.system(input())'"]
+)
+def test_what_cannot_be_named_is_reported(command: str) -> None:
+    """Words that only running them would tell."""
+    assert named_by(shlex.split(command), lambda name: None).unclear
+
+
+@pytest.mark.parametrize(
+    ("command", "setting"),
+    [
+        ("ruff check .", "ruff.toml"),
+        ("ruff check .", "deep/.ruff.toml"),
+        ("python -m ruff check", ".ruff.toml"),
+        ("mypy .", "mypy.ini"),
+        ("mypy .", "app.pyi"),
+        ("sh -c 'pytest -q'", "conftest.py"),
+        ("uv run pytest", "a/.pytest.ini"),
+        ("python -m tox", "tox.ini"),
+        ("nox", "noxfile.py"),
+        ("make test", "deep/rules.mk"),
+        ("npm test", ".npmrc"),
+        ("pnpm test", ".npmrc"),
+        ("npx eslint .", "eslint.config.mjs"),
+        ("eslint .", ".eslintignore"),
+        ("prettier --check .", ".editorconfig"),
+        ("npx tsc --noEmit", "tsconfig.build.json"),
+        ("jest", "__mocks__/fs.js"),
+        ("vitest run", "vite.config.ts"),
+        ("cargo test", ".cargo/config.toml"),
+        ("cargo clippy", "clippy.toml"),
+        ("go test ./...", "go.work"),
+        ("./gradlew test", "gradle/wrapper/gradle-wrapper.properties"),
+        ("mvn -q verify", ".mvn/jvm.config"),
+        ("pre-commit run -a", ".pre-commit-config.yaml"),
+        ("markdownlint-cli2 **/*.md", ".markdownlint.json"),
+        ("vale .", ".vale.ini"),
+        ("python starts.py", "ruff.toml"),
+        # Of a program that no table knows, by the customs of settings.
+        ("somelint .", ".somelintrc.json"),
+        ("somelint .", "somelint.toml"),
+        ("somelint .", "somelint.config.js"),
+        ("somelint .", ".somelintignore"),
+    ],
+)
+def test_settings_of_the_programs_that_run(command: str, setting: str) -> None:
+    """What a program reads as its settings, wherever it lies."""
+    programs = with_their_own(named(command)[1])
+    assert is_setting(setting, programs)
+    assert not is_setting("README.md", programs) and not is_setting("src/app.py", programs)
+
+
+def test_a_shared_file_counts_by_the_part_that_is_read() -> None:
+    """pyproject.toml with another version is the same to pytest; with settings of pytest, however written, it is not."""
+    programs = with_their_own(["pytest"])
+    before = settings_in("pyproject.toml", b'[project]\nversion = "1"\n', programs)
+    assert before == settings_in("pyproject.toml", b'[project]\nversion = "2"\n[tool.black]\nx = 1\n', programs) is None
+    for text in (b'[tool."\\u0070ytest".ini_options]\naddopts = "--co"\n', b"[tool.pytest]\nx = 1\n", b"not toml ["):
+        assert settings_in("pyproject.toml", text, programs) != before
+    assert settings_in("setup.cfg", b"[tool:pytest]\naddopts =\n  [x]\n  --co\n", programs) != settings_in(
+        "setup.cfg", b"[tool:pytest]\naddopts =\n  [x]\n  -q\n", programs
+    )
+    npm = with_their_own(["npm"])
+    assert settings_in("package.json", b'{"version": "1", "scripts": {"test": "x"}}', npm) == settings_in(
+        "package.json", b'{"version": "2", "scripts": {"test": "x"}}', npm
+    )
+    assert settings_in("package.json", b'{"scr\\u0069pts": {"test": "true"}}', npm) != settings_in(
+        "package.json", b"{}", npm
+    )
+
+
+def test_tests_by_the_customs_of_languages() -> None:
+    """Names and folders of tests; not words that only begin so."""
+    for name in (
+        "tests/a.json",
+        "test_app.py",
+        "src/app.test.ts",
+        "pkg/a_test.go",
+        "spec/x_spec.rb",
+        "AppTest.java",
+        "__snapshots__/a",
+    ):
+        assert is_test(name), name
+    for name in ("app.py", "latest.md", "src/contest.py", "README.md", "testimony/a.md"):
+        assert not is_test(name), name
+    assert (
+        runs_tests(["pytest"])
+        and not runs_tests(["ruff"])
+        and only_looks(["ruff", "grep", "sh"])
+        and not only_looks(["x"])
+    )
