@@ -91,6 +91,18 @@ def test_tests_that_were_not_there_are_what_is_judged(tmp_path: Path) -> None:
     assert laid_over(command("python -m pytest -q"), Setting(base=tmp_path), start, left) is left
 
 
+def test_a_program_whose_output_is_looked_at_is_what_is_judged(tmp_path: Path) -> None:
+    """With `expect_stdout` the program that prints is what is judged, unless it is called a check; its recipe is not."""
+    setting, prints = Setting(base=tmp_path), {"contains": "hello"}
+    for words, name, judges in (
+        ("python app.py", "app.py", False),
+        ("python check.py", "check.py", True),
+        ("make test", "Makefile", True),
+    ):
+        changed = judging_changes(command(words, expect_stdout=prints), setting, START, after(name, "other"))
+        assert (changed == [name]) is judges, words
+
+
 def test_one_file_is_what_is_judged(tmp_path: Path) -> None:
     """An artifact of one file does not judge itself."""
     one, two = (Version({"run.py": Entry(text)}, is_folder=False) for text in (b"1", b"2"))

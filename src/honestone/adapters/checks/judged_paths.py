@@ -141,7 +141,8 @@ class _Rule:
         words, _ = program_words(self._check)
         named = judging_words.named_by(words, self._content)
         self._programs = judging_words.with_their_own(named.programs)
-        files = {self._name_of(word) for word in named.files}
+        shows = "expect_stdout" in self._check.options
+        files = {self._name_of(word) for word in named.files if not (shows and _is_shown(word, named))}
         for operands in named.compared:
             files |= set(self._held_against(operands))
         self._files = frozenset(name for name in files if name is not None and name in self._start.files)
@@ -166,6 +167,12 @@ class _Rule:
             if path is not None and path.is_file() and path.stat().st_size <= _LARGEST_SCRIPT:
                 return path.read_bytes()
         return None
+
+
+def _is_shown(word: str, named: judging_words.Named) -> bool:
+    """Of a check that looks at what is printed: whether a file is the program that prints it, which is what is judged. One that
+    is called a check or a test judges all the same."""
+    return word in named.scripts and not judging_words.is_measure(word)
 
 
 def _in_artifact(name: str, setting: Setting) -> str | None:
