@@ -85,3 +85,28 @@ def test_an_address_without_a_password_is_shown_as_it_is() -> None:
     address = store_address("postgresql://db.example.org/runs?sslmode=verify-full")
     assert address is not None and not address.has_password
     assert address.shown == "postgresql://db.example.org/runs?sslmode=verify-full"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "host=127.0.0.1 port=1 user=u password=pgS3cretPw77",
+        "password = 'pgS3cretPw77' host = db",
+        "dbname=x sslpassword=pgS3cretPw77",
+        "  user=u password=pgS3cretPw77",
+        "HOST=h PASSWORD=pgS3cretPw77",
+        "//u:pgS3cretPw77@127.0.0.1/db",
+        "postgresql//u:pgS3cretPw77@127.0.0.1/db",
+    ],
+)
+def test_what_other_tools_take_for_an_address_is_not_a_folder(text: str) -> None:
+    """It is refused, and not printed: it may hold a password."""
+    with pytest.raises(StoreError, match="postgresql://") as raised:
+        store_address(text)
+    assert "pgS3cretPw77" not in f"{raised.value} {raised.value.hint}"
+
+
+@pytest.mark.parametrize("text", ["runs", "/tmp/a=b", "../x@y", "my runs/user", "store=1"])
+def test_folders_are_folders(text: str) -> None:
+    """Also with such signs in their names."""
+    assert store_address(text) is None

@@ -18,6 +18,7 @@ from honestone.core.suite.case import AttemptRule, Case, CaseWorkspace, Message,
 from honestone.formats.document import Document
 from honestone.formats.source import SourceErrors, SuiteSource
 from honestone.interop.agentv.read import READERS
+from honestone.interop.environment import named_variables
 from honestone.interop.recognise import read_any_rubric, read_any_suite, recognise
 
 
@@ -850,9 +851,12 @@ def test_variables_are_filled_in_wherever_they_are(
     monkeypatch.delenv("HS_WORD", raising=False)
     if env is not None:
         monkeypatch.setenv("HS_WORD", env)
-    source = read(folder, TEMPLATES)
+    with named_variables(["HS_WORD"]):
+        source = read(folder, TEMPLATES)
     case = only(source)
     assert not source.losses
+    if env is not None:
+        assert "named with --pass-env" in read(folder, TEMPLATES).losses[0].message
     assert (case.input, case.reference) == (f"say {word}, moss and fern", word)
     checks = [item.check.value for _, item in case.rubric.questions() if item.check is not None]
     asked = [item.requirement for _, item in case.rubric.questions() if item.check is None]

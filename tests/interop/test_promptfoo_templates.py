@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from honestone.interop.environment import named_variables
 from honestone.interop.promptfoo.templates import MAX_FILLED, fill
 
 SAME: list[tuple[str, dict[str, Any], str]] = [
@@ -87,18 +88,39 @@ def test_no_attribute_of_an_object_can_be_reached(attribute: str) -> None:
 
 
 def test_variables_of_the_environment_and_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`env.NAME` is read, a name that looks like a key's is not."""
+    """`env.NAME` is read where a person names it, and a name that looks like a key's is not even then."""
     monkeypatch.setenv("HS_WORD", "tulip")
     monkeypatch.setenv("HS_API_KEY", "s3cret")
-    assert fill("{{env.HS_WORD}} {{ env.HS_WORD | upper }}", {}).text == "tulip TULIP"
-    for template in (
-        "{{env.HS_API_KEY}}",
-        "{{ env.HS_API_KEY | upper }}",
-        "{{ env | dump }}",
-        "{{ env['HS_API_KEY'] }}",
-    ):
-        assert "s3cret" not in fill(template, {}).text
-    assert "looks like a key" in fill("{{env.HS_API_KEY}}", {}).lost[0]
+    with named_variables(["HS_WORD", "HS_API_KEY", "HS_UNSET"]):
+        assert fill("{{env.HS_WORD}} {{ env.HS_WORD | upper }}", {}).text == "tulip TULIP"
+        assert fill("{{env.HS_UNSET}}", {}).empty == ("env.HS_UNSET",)
+        for template in (
+            "{{env.HS_API_KEY}}",
+            "{{ env.HS_API_KEY | upper }}",
+            "{{ env | dump }}",
+            "{{ env['HS_API_KEY'] }}",
+        ):
+            assert "s3cret" not in fill(template, {}).text
+        assert "looks like a key" in fill("{{env.HS_API_KEY}}", {}).lost[0]
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{env.HS_URL}}",
+        "{{ env.HS_URL | upper }}",
+        "{{ env['HS_' ~ 'URL'] }}",
+        "{% if env.HS_URL %}{{ env.HS_URL }}{% endif %}",
+    ],
+)
+def test_a_variable_that_no_person_named_is_a_loss(monkeypatch: pytest.MonkeyPatch, template: str) -> None:
+    """Whatever its name, and whether it is set or not; a config may set it itself, and that value is used."""
+    for is_set in (True, False):
+        monkeypatch.setenv("HS_URL", "postgres://u:pw@h/d") if is_set else monkeypatch.delenv("HS_URL")
+        filled = fill(template, {})
+        assert "pw" not in filled.text.lower() and "named with --pass-env" in filled.lost[0]
+    own = fill(template, {}, {"HS_URL": "http://x"})
+    assert own.text.lower() == "http://x" and not own.lost
 
 
 nested = st.recursive(

@@ -11,7 +11,7 @@ import pytest
 import honestone.system.bundles as bundles
 from honestone.core.errors import FileError, StoreError
 from honestone.core.plan import Bundle, BundleFile
-from honestone.system.bundles import collect, holds_keys, lay_out
+from honestone.system.bundles import collect, lay_out
 
 
 class Blobs(dict[str, bytes]):
@@ -62,7 +62,25 @@ def test_a_file_that_keys_are_kept_in_does_not_travel(root: Path, name: str) -> 
     for place in (root / "tools", root / "tools" / name, root / "link"):
         with pytest.raises(FileError, match="keys are kept in"):
             collect(root, [place], blobs.keep)
-    assert b"sk-mark" not in blobs.values() and not holds_keys("environment.py") and not holds_keys("keys.md")
+    assert b"sk-mark" not in blobs.values()
+
+
+def test_a_key_in_a_file_does_not_travel(root: Path) -> None:
+    """Whatever the file is called; the error names the file and the line, and does not repeat the key."""
+    (root / "tools/notes.txt").write_text("one\napi_token: Zx81kPq02LmN4rTv7WyB\n")
+    with pytest.raises(FileError, match=r"notes\.txt.*holds a key \(line 2") as raised:
+        collect(root, [root / "tools"], Blobs().keep)
+    assert "Zx81kPq02" not in str(raised.value)
+
+
+def test_a_hidden_file_travels_only_where_it_is_named(root: Path) -> None:
+    """Else the order is refused with its name: a workspace without it would be another one on the runner."""
+    (root / "tools/.eslintrc").write_text("{}")
+    (root / "tools/.gitignore").write_text("x")
+    with pytest.raises(FileError, match=r"tools/\.eslintrc"):
+        collect(root, [root / "tools"], Blobs().keep)
+    bundle = collect(root, [root / "tools", root / "tools/.eslintrc"], Blobs().keep)
+    assert [one.path for one in bundle.files] == ["tools/.eslintrc", "tools/.gitignore", "tools/a.sh"]
 
 
 def test_nothing_from_outside_travels(root: Path, tmp_path: Path) -> None:

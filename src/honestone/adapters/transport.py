@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from honestone import __version__
 from honestone.adapters.machine import key_in
 from honestone.adapters.turns import Turns
+from honestone.core.errors import UsageError
 from honestone.core.needs import NO_NEEDS, KeyNeed, MachineNeeds
 from honestone.ports import CallFailed
 from honestone.system.loose_json import Table, one_line, tables
@@ -188,8 +189,8 @@ class Transport:
         got = await self.exchange(method, endpoint, path, headers, body)
         if isinstance(got, CallFailed):
             raise got
-        if len(key) >= _LONG_KEY and key.encode() in got.body:
-            return Answer(got.status, got.headers, got.body.replace(key.encode(), b"[key]"))
+        if len(key) >= _LONG_KEY:
+            return Answer(got.status, got.headers, without_key(got.body, key))
         return got
 
     async def get(self, endpoint: Endpoint, path: str) -> Answer | None:
@@ -530,9 +531,48 @@ def decode(body: bytes) -> Any:
 def clean(text: str, key: str, *, limit: int = MAX_WORDS) -> str:
     """A server's words as one printable line: no key, no control characters, clipped."""
     if key:
-        for form in {key, urllib.parse.quote(key, safe=""), json.dumps(key)[1:-1]}:
-            text = text.replace(form, "[key]")
+        text = without_key(text.encode("utf-8", "surrogatepass"), key).decode("utf-8", "surrogatepass")
     return one_line(text, limit)
+
+
+# One character of ASCII in the escapes of JSON (also of JSON in a text of JSON), of an address, or of HTML.
+_ESCAPED: Final = re.compile(
+    rb"\\+u00([0-7][0-9a-f])|%([0-7][0-9a-f])|&#x0{0,4}([0-7][0-9a-f]);|\\+([\"/])", re.IGNORECASE
+)
+_HIDDEN_KEY: Final = b"[key]"
+# Of a longer key only the key itself is looked for, and not each way of writing it.
+_LONGEST_KEY: Final = 4_000
+
+
+def without_key(text: bytes, key: str) -> bytes:
+    """What a server sent, without the key that it was sent: in whatever case, and with each character as it is or escaped."""
+    plain = key.encode("utf-8", "surrogatepass")
+    if len(plain) <= _LONGEST_KEY and plain.lower() in _ESCAPED.sub(_character, text).lower():
+        ways = (_ways_of(byte) for byte in plain)
+        text = re.sub(b"".join(ways), _HIDDEN_KEY, text, flags=re.IGNORECASE)
+    coded = _in_base64(plain) if len(plain) >= _LONG_KEY else plain
+    for form in {plain, coded, urllib.parse.quote(plain, safe="").encode(), json.dumps(key)[1:-1].encode()}:
+        text = text.replace(form, _HIDDEN_KEY)
+    return text
+
+
+def _in_base64(data: bytes) -> bytes:
+    """As far as it does not depend on what comes after it."""
+    import base64
+
+    return base64.b64encode(data[: len(data) // 3 * 3])
+
+
+def _character(escaped: re.Match[bytes]) -> bytes:
+    return escaped[4] or bytes([int(escaped[1] or escaped[2] or escaped[3], 16)])
+
+
+def _ways_of(byte: int) -> bytes:
+    if byte > 0x7F:
+        return re.escape(bytes([byte]))
+    both = {ord(chr(byte).lower()), ord(chr(byte).upper())}
+    codes = b"|".join(f"{one:02x}".encode() for one in sorted(both))
+    return rb"(?:\\+u00(?:%b)|%%(?:%b)|&#x0{0,4}(?:%b);|\\*%b)" % (codes, codes, codes, re.escape(bytes([byte])))
 
 
 def host_of(base_url: str) -> str:
@@ -573,7 +613,7 @@ def _proxy_for(base_url: str) -> _Proxy | None:
     named = proxies.get(parts.scheme) or proxies.get("all")
     if not named:
         return None
-    proxy = urllib.parse.urlsplit(named if "://" in named else f"http://{named}")
+    proxy = _read_proxy(named)
     if proxy.scheme not in ("http", "https"):
         raise CallFailed(
             f"the environment names a proxy of the kind {proxy.scheme!r}, which is not supported; use http"
@@ -585,6 +625,25 @@ def _proxy_for(base_url: str) -> _Proxy | None:
         login = f"{urllib.parse.unquote(proxy.username)}:{urllib.parse.unquote(proxy.password or '')}"
         headers["Proxy-Authorization"] = "Basic " + base64.b64encode(login.encode()).decode()
     return _Proxy(f"{proxy.scheme}://{proxy.netloc.rpartition('@')[2]}", headers)
+
+
+def _read_proxy(named: str) -> urllib.parse.SplitResult:
+    """Raises UsageError, without a word of the address: it may hold a login."""
+    try:
+        proxy = urllib.parse.urlsplit(named if "://" in named else f"http://{named}")
+        if (
+            proxy.hostname
+            and proxy.port != 0
+            and proxy.netloc.rpartition("@")[2].isascii()
+            and not re.search(r"\s", named)
+        ):
+            return proxy
+    except ValueError:  # brackets that do not close, a port that is not a number
+        pass
+    raise UsageError(
+        "the address of the proxy in the environment (http_proxy, https_proxy or all_proxy) cannot be read",
+        hint="write it as http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT with odd characters as %XX",
+    )
 
 
 def in_parts(rows: Iterable[tuple[T, int]], most: int, largest: int) -> Iterator[list[T]]:

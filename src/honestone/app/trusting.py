@@ -14,6 +14,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.errors import UsageError
 from honestone.formats.settings import read_settings
 from honestone.formats.source import SuiteSource
+from honestone.interop.environment import named_variables
 from honestone.interop.recognise import read_any_suite
 from honestone.system.drawing import count
 from honestone.system.trust import Trust, host_of
@@ -78,6 +79,13 @@ def read_with_permission(
 ) -> SuiteSource:
     """A suite that is to be run, with code next to it where a person allows that. Raises UsageError where it runs code of
     its own that no person has allowed, and as `read_any_suite`."""
+    with named_variables(judging.pass_env):
+        return _read_with_permission(path, judging, outside, keep_cases)
+
+
+def _read_with_permission(
+    path: Path, judging: JudgingOptions, outside: Sequence[Path], keep_cases: KeepCases | None
+) -> SuiteSource:
     if judging.allow_code:
         return _read_allowed(path, judging, outside)
     if Trust(path, ()).is_on_record:
@@ -102,7 +110,8 @@ def read_with_permission(
 def read_to_lock(path: Path, judging: JudgingOptions, outside: Sequence[Path]) -> SuiteSource:
     """A suite whose contract is wanted: nothing of it is run. Raises UsageError where code makes its prompts or tests, and as
     `read_any_suite`."""
-    source = read_any_suite(path, outside, judging.read_as, allow_code=True)
+    with named_variables(judging.pass_env):
+        source = read_any_suite(path, outside, judging.read_as, allow_code=True)
     for one in source.code:
         if one.makes_cases:
             raise UsageError(

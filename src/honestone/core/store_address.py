@@ -19,6 +19,12 @@ _HINT: Final = (
     "a shared store is named postgresql://USER@HOST:PORT/DATABASE; the password comes from PGPASSWORD or ~/.pgpass"
 )
 _KIND: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(.*)", re.DOTALL)
+# What PostgreSQL's own tools take too, and nobody calls a folder: `host=db password=...`, `//user:password@db/runs`.
+_PARAMETERS: Final = re.compile(
+    r"(?:^|\s)(?:host|hostaddr|port|dbname|user|password|passfile|service|connect_timeout|application_name|options|ssl\w+)\s*=",
+    re.IGNORECASE,
+)
+_LOGIN: Final = re.compile(r":[^/@]*@")
 _SECRET: Final = ("password", "sslpassword", "passfile")
 
 
@@ -69,6 +75,8 @@ def store_address(text: str) -> StoreAddress | None:
     """The address that a text is; None for the path of a folder. Raises StoreError for an address that cannot be one."""
     found = _KIND.fullmatch(text)
     if found is None:
+        if _PARAMETERS.search(text) or _LOGIN.search(text):  # not printed: it may hold a password
+            raise StoreError("the address of the store cannot be read: it must begin with postgresql://", hint=_HINT)
         return None
     kind = "postgresql" if found[1].lower() in ("postgres", POSTGRESQL) else found[1]
     address = StoreAddress(kind=kind, url=text)

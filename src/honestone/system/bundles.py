@@ -1,6 +1,7 @@
 """The files that travel to another machine: collected below one folder, kept in pieces by digest, and laid out again there.
 
-What holds keys does not travel, nor does version control: a file named `.env` (or `.env.`SOMETHING), a private key.
+What holds keys does not travel, by name or by content (`core/secret_texts.py`), nor does version control. A hidden file travels only
+where it is named itself.
 """
 
 from __future__ import annotations
@@ -14,50 +15,61 @@ from typing import Final
 from honestone.core.artifact import digest_of
 from honestone.core.errors import FileError, StoreError
 from honestone.core.plan import CHUNK, Bundle, BundleFile
+from honestone.core.secret_texts import MOST_READ, is_key_file, key_in
 from honestone.system.files import NEVER_PART, below, printable
 
-_KEY_ENDINGS: Final = (".pem", ".key", ".p12", ".pfx", ".keystore")
-_KEY_NAMES: Final = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc", ".pgpass")
-
-
-def holds_keys(name: str) -> bool:
-    """Whether a file of this name is one that keys and passwords are kept in."""
-    return name == ".env" or name.startswith(".env.") or name in _KEY_NAMES or name.endswith(_KEY_ENDINGS)
+# Hidden files that travel with their folder: what is in them says how a project is worked on.
+_HARMLESS: Final = frozenset(
+    ".gitignore .gitattributes .gitkeep .keep .editorconfig .python-version .nvmrc .dockerignore".split()
+)
 
 
 def collect(root: Path, places: Iterable[Path], keep: Callable[[Mapping[str, bytes]], None]) -> Bundle:
     """The files at `places`, and those in the folders among them, as a bundle. `keep` gets their content by digest, a piece
     at a time. `root` is the folder that travels.
 
-    Raises FileError for a place that is missing or outside of it, and for a file that keys are kept in.
+    Raises FileError for a place that is missing or outside of it, for a file that keys are kept in, and for a hidden one that is
+    in a folder among the places and not one of them.
     """
     real = Path(os.path.realpath(root))
     files: dict[str, BundleFile] = {}
+    hidden: dict[str, None] = {}
     for place in places:
-        for path in _files_at(real, place):
+        for path, is_hidden in _files_at(real, place):
             name = path.relative_to(real).as_posix()
-            if name not in files:
+            if is_hidden:
+                hidden[name] = None
+            elif name not in files:
                 files[name] = _kept(path, name, keep)
+    if left := [name for name in hidden if name not in files]:
+        raise FileError(
+            f"{left[0]!r} is a hidden file, and those travel to other machines only where they are named",
+            hint=f'move it out of what the suite copies, or name it in honestone.toml: [store] include = ["{left[0]}"]',
+        )
     return Bundle(files=tuple(files[name] for name in sorted(files)))
 
 
-def _files_at(root: Path, place: Path) -> Iterator[Path]:
-    """By the paths that they are reached by; links must lead to what travels too."""
+def _files_at(root: Path, place: Path) -> Iterator[tuple[Path, bool]]:
+    """By the paths that they are reached by, and whether they are hidden below `place`; links must lead to what travels too."""
     _require_inside(root, place)
     path = Path(os.path.realpath(place.parent), place.name)
     if not path.is_dir():
         if not path.is_file():
             raise FileError(f"{printable(place)!r} is needed on other machines, but it is not a file or folder")
-        _require_harmless(path)
-        yield path
+        _require_harmless(root, path)
+        yield path, False
         return
     for one in below(path):
         if one.name in NEVER_PART:
             continue
         _require_inside(root, one)
         if one.is_file():
-            _require_harmless(one)
-            yield one
+            _require_harmless(root, one)
+            yield one, _is_hidden(one.relative_to(path))
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts) and path.name not in _HARMLESS
 
 
 def _require_inside(root: Path, place: Path) -> None:
@@ -68,12 +80,27 @@ def _require_inside(root: Path, place: Path) -> None:
         )
 
 
-def _require_harmless(path: Path) -> None:
-    if any(holds_keys(name) for name in (path.name, Path(os.path.realpath(path)).name)):
+def _require_harmless(root: Path, path: Path) -> None:
+    real = Path(os.path.realpath(path))
+    why = (
+        "is a file that keys are kept in"
+        if any(is_key_file(one.relative_to(root).parts) for one in (path, real))
+        else _why_not(path)
+    )
+    if why is not None:
         raise FileError(
-            f"{printable(path)!r} is a file that keys are kept in, and those do not travel to other machines",
+            f"{printable(path)!r} {why}, and those do not travel to other machines",
             hint="move it out of what the suite copies; a runner takes keys from its own environment",
         )
+
+
+def _why_not(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            found = key_in(file.read(MOST_READ))
+    except OSError as error:
+        raise FileError(f"cannot read {printable(path)!r}: {error.strerror or error}") from None
+    return None if found is None else f"holds a key ({found})"
 
 
 def _kept(path: Path, name: str, keep: Callable[[Mapping[str, bytes]], None]) -> BundleFile:

@@ -100,10 +100,12 @@ class SuiteCheck:
 
 def _read(workspace: Workspace, request: SuiteCheckRequest) -> SuiteCheck:
     from honestone.formats.source import refuse_losses
+    from honestone.interop.environment import named_variables
     from honestone.interop.recognise import read_any_suite
 
     path = workspace.path(request.path)
-    source = read_any_suite(path, request.judging.outside(workspace.path), request.judging.read_as)
+    with named_variables(request.judging.pass_env):
+        source = read_any_suite(path, request.judging.outside(workspace.path), request.judging.read_as)
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     notes = [] if source.dialect == "honestone" else [f"read as {source.dialect}"]
     return SuiteCheck(path=path, source=source, notes=[*notes, *source.notes, *code_notes(source), *lost])

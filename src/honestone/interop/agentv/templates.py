@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from honestone.formats.nodes import Node
 from honestone.formats.reader import FileEntry, FileReading
 from honestone.formats.source import Loss
 from honestone.interop.agentv.text import looked_up, placeholders, plain
+from honestone.interop.environment import HINT, is_set, variable, why_not
 
 _HOLE: Final = re.compile(
     r"""\{\{-?\s*(env|vars)\.([A-Za-z_]\w*)\s*(?:\|\s*default\(\s*(?:"([^"{}]*)"|'([^'{}]*)')\s*\)\s*)?-?\}\}"""
@@ -123,7 +123,10 @@ class _Pass:
         if looks_secret(name):
             self._lose(node, f"env.{name}", "looks like a key or password, which is not put into texts", _SECRET_HINT)
             return default or ""
-        value = os.environ.get(name, default)
+        if is_set(name) and (why := why_not(name)):
+            self._lose(node, f"env.{name}", why, HINT)
+            return default or ""
+        value = variable(name) if is_set(name) else default
         if value is None:
             self._lose(node, f"env.{name}", "is not set and has no default", f"set it: {name}=... honestone ...")
         return value or ""

@@ -26,6 +26,7 @@ from honestone.formats.nodes import node_of
 from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, shown, words
 from honestone.formats.source import Loss, SuiteSource
 from honestone.interop.criteria import as_text, gated, text_of_parts, undecided
+from honestone.interop.environment import HINT
 from honestone.interop.promptfoo.asserts import (
     FORMATS,
     TABLES,
@@ -139,6 +140,7 @@ class _Config:
         # What is wrong with one prompt, test or provider keeps no other from being read.
         self.siblings = SiblingFiles(document.path.parent, loses_missing=True)
         self.filled = 0
+        self.own_variables: dict[str, str] = {}
         self.providers: list[Provider] = []
         self.pinned: dict[str, Provider] = {}
         """Providers of single tests, by their columns."""
@@ -163,6 +165,7 @@ class _Config:
             )
         prompts, options = self.prompts(top), self.options(top)
         self.providers = list(self.listed_providers(top))
+        self.own_variables = _own_variables(top)
         default = self.default_test(top)
         tests = [*self.tests(top, default), *self.scenarios(top, default)]
         self.extensions = read_extensions(top, self.siblings)
@@ -790,9 +793,9 @@ class _Config:
 
     def filled_in(self, text: str, known: Mapping[str, object], reading: FileReading, path: Steps) -> str:
         """A template with the variables of a case."""
-        result = fill(text, known)
+        result = fill(text, known, self.own_variables)
         for lost in result.lost:
-            reading.loss(lost, path, _TEMPLATES)
+            reading.loss(lost, path, _VARIABLES if "`env." in lost else _TEMPLATES)
         for name in result.empty:
             self.reading.note(
                 f"promptfoo: `{name}` is not a variable of every test; it is empty there, as in promptfoo"
@@ -921,6 +924,20 @@ def _nothing_read(*, is_code: bool) -> Case:
 _THRESHOLD: Final = re.compile(r"__config:__expected(\d*):threshold")
 _DATA_URL: Final = re.compile(r"(?m)^[ \t]*(data:image/[\w.+-]+;base64,[\w+/=]+)[ \t]*$")
 _WARNS: Final = "promptfoo warns of it and reads on; --accept-loss leaves it out"
+
+
+def _own_variables(top: FileEntry) -> dict[str, str]:
+    """What a config sets under `env`. One that names another variable is of the environment, so it is not one of its own."""
+    found = top.raw("env")
+    plain = {} if not isinstance(found, dict) else {str(name): value for name, value in found.items()}
+    return {
+        name: str(value)
+        for name, value in plain.items()
+        if isinstance(value, str | int | float) and "{{" not in str(value)
+    }
+
+
+_VARIABLES: Final = HINT
 _TEMPLATES: Final = "names, loops, conditions and filters are filled in; see docs/from-promptfoo.md"
 
 

@@ -7,7 +7,6 @@ size and time is bounded. What only Nunjucks has is reported as lost.
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from honestone.core.json_value import visible
 from honestone.core.secret_names import looks_secret
+from honestone.interop.environment import variable, why_not
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -37,6 +37,9 @@ _STEP: Final = re.compile(r"[\w$-]+")
 _MORE: Final = re.compile(r"\{%[^{}]{0,60}|\{#[^{}]{0,60}|\{\{[^{}]{0,60}")
 
 
+_NONE: Final[Mapping[str, str]] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class Filled:
     """A text with its names filled in; what could not be, each in words; and the names that are empty here."""
@@ -46,17 +49,18 @@ class Filled:
     empty: tuple[str, ...] = ()
 
 
-def fill(text: str, variables: Mapping[str, object]) -> Filled:
+def fill(text: str, variables: Mapping[str, object], own: Mapping[str, str] = _NONE) -> Filled:
     """The text as promptfoo renders it, in one pass: what is put in is not looked at again. A name that is not a variable
-    is empty, as in promptfoo. A template that cannot be read stays as it is and is lost."""
+    is empty, as in promptfoo. A template that cannot be read stays as it is and is lost. `own`: what the config itself sets under
+    `env`."""
     if "{" not in text:
         return Filled(text)
     if _CONVERSATION in text and _CONVERSATION not in variables:
         return Filled(text, (f"`{_CONVERSATION}` carries replies over to later tests, which no case here does",))
     if "{%" in text or "{#" in text or any(_NAME.fullmatch(hole[1]) is None for hole in _HOLE.finditer(text)):
-        return _rendered(text, variables)
+        return _rendered(text, variables, own)
     if "{{-" in text or "-}}" in text:
-        return _rendered(text, variables)
+        return _rendered(text, variables, own)
     parts: list[str] = []
     lost: list[str] = []
     empty: list[str] = []
@@ -65,7 +69,7 @@ def fill(text: str, variables: Mapping[str, object]) -> Filled:
         parts.append(text[at : hole.start()])
         lost += [f"`{found[0].strip()}` is more than a name to fill in" for found in _MORE.finditer(parts[-1])]
         at = hole.end()
-        parts.append(_named(hole[1], variables, lost, empty))
+        parts.append(_named(hole[1], variables, own, lost, empty))
         size += len(parts[-1])
         if size > MAX_FILLED:
             return Filled(text, (_TOO_LONG,))
@@ -80,11 +84,13 @@ _CONVERSATION: Final = "_conversation"
 _TOO_LONG: Final = f"filled in, this text has more than {MAX_FILLED} characters"
 
 
-def _named(name: str, variables: Mapping[str, object], lost: list[str], empty: list[str]) -> str:
+def _named(
+    name: str, variables: Mapping[str, object], own: Mapping[str, str], lost: list[str], empty: list[str]
+) -> str:
     value: Any = variables
     steps = _STEP.findall(name)
     if steps[0] == "env" and "env" not in variables:
-        return _of_environment(".".join(steps[1:]), lost, empty)
+        return _of_environment(".".join(steps[1:]), own, lost, empty)
     for step in steps:
         if isinstance(value, Mapping) and step in value:
             value = value[step]
@@ -96,14 +102,18 @@ def _named(name: str, variables: Mapping[str, object], lost: list[str], empty: l
     return _shown(value)
 
 
-def _of_environment(name: str, lost: list[str], empty: list[str]) -> str:
-    """A variable of the environment. One that holds a key stays out of the texts that models are shown."""
-    if looks_secret(name):
-        lost.append(f"the variable `env.{name}` looks like a key or password, which is not put into texts")
+def _of_environment(name: str, own: Mapping[str, str], lost: list[str], empty: list[str]) -> str:
+    """A variable that the config sets, or one of the environment that a person named. One that holds a key stays out of the texts
+    that models are shown."""
+    if name in own and not looks_secret(name):
+        return own[name]
+    if why := why_not(name):
+        lost.append(f"the variable `env.{name}` {why}")
         return ""
-    if name not in os.environ:
+    value = variable(name)
+    if value is None:
         empty.append(f"env.{name}")
-    return os.environ.get(name, "")
+    return value or ""
 
 
 def _shown(value: object) -> str:
@@ -161,7 +171,7 @@ class _Rendering:
 _HERE: ContextVar[_Rendering] = ContextVar("rendering")
 
 
-def _rendered(text: str, variables: Mapping[str, object]) -> Filled:
+def _rendered(text: str, variables: Mapping[str, object], own: Mapping[str, str]) -> Filled:
     from jinja2 import TemplateError
 
     if len(text) > MAX_TEMPLATE:
@@ -170,7 +180,7 @@ def _rendered(text: str, variables: Mapping[str, object]) -> Filled:
     token = _HERE.set(here)
     try:
         parts, size = [], 0
-        for part in _template(text).generate({"env": _Environ(here), **variables}):
+        for part in _template(text).generate({"env": _Environ(here, own), **variables}):
             parts.append(part)
             size += len(part)
             here.step()
@@ -190,15 +200,15 @@ def _rendered(text: str, variables: Mapping[str, object]) -> Filled:
 class _Environ(dict[str, object]):
     """`env` of a template: variables of the environment by name."""
 
-    def __init__(self, here: _Rendering) -> None:
+    def __init__(self, here: _Rendering, own: Mapping[str, str]) -> None:
         super().__init__()
-        self._here = here
+        self._here, self._own = here, own
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str)
 
     def __getitem__(self, name: str) -> str:
-        return _of_environment(name, self._here.lost, self._here.empty)
+        return _of_environment(name, self._own, self._here.lost, self._here.empty)
 
 
 def _template(text: str) -> Any:
