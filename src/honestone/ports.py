@@ -57,7 +57,7 @@ class CallFailed(Exception):
     """A judge, model, target or worker could not be reached or did not finish: no reply, so nothing to keep.
 
     `retryable`: the same call may work later in this run (429, 5xx, a dropped stream). `missing`: the thing is not
-    there at all (SKIPPED rather than DEGRADED). `retry_after` in seconds, when the other side said so. `hint`: what a
+    there at all (SKIPPED rather than DEGRADED). `unsent`: nothing was sent, so it is not a call. `retry_after` in seconds, when the other side said so. `hint`: what a
     person can do about it, where that is known.
     """
 
@@ -67,6 +67,7 @@ class CallFailed(Exception):
         *,
         retryable: bool = False,
         missing: bool = False,
+        unsent: bool = False,
         retry_after: float | None = None,
         hint: str | None = None,
     ) -> None:
@@ -74,6 +75,7 @@ class CallFailed(Exception):
         self.reason = reason
         self.retryable = retryable
         self.missing = missing
+        self.unsent = unsent or missing
         self.retry_after = retry_after
         self.hint = hint
 
@@ -385,7 +387,8 @@ class Output:
 
     `diff` is what it changed in its workspace, as a unified diff, `files` the workspace as it left it, `start` the workspace as it
     was set up (None where nothing differs), and `folder` where that is while it is judged: the engine adds them. `duration_ms`
-    is measured, the trace's is reported.
+    is measured, the trace's is reported. `was_run`: False where nothing could be started, which costs
+    nothing.
     """
 
     text: str
@@ -397,6 +400,7 @@ class Output:
     files: Version | None = None
     start: Version | None = None
     folder: str | None = None
+    was_run: bool = True
 
 
 @runtime_checkable

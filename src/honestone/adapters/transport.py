@@ -234,18 +234,23 @@ class Transport:
                 return await self._send(method, endpoint, path, headers, body)
         except TimeoutError as error:
             if isinstance(error, aiohttp.ServerTimeoutError):
-                return CallFailed(f"could not connect to {where} within {CONNECT_SECONDS:g} s", retryable=True)
+                return CallFailed(
+                    f"could not connect to {where} within {CONNECT_SECONDS:g} s", retryable=True, unsent=True
+                )
             return TimedOut(f"no complete reply from {where} within {endpoint.timeout:g} s")
         except (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError):
-            return CallFailed(f"the certificate of {where} could not be verified, so nothing was sent")
+            return CallFailed(f"the certificate of {where} could not be verified, so nothing was sent", unsent=True)
         except aiohttp.ClientConnectorDNSError:
             return CallFailed(
-                f"the name of {where} was not found; is `base_url` right, is there a network?", retryable=True
+                f"the name of {where} was not found; is `base_url` right, is there a network?",
+                retryable=True,
+                unsent=True,
             )
         except aiohttp.ClientConnectorError as error:
             # Refused before anything was ever answered there: nothing listens, and waiting would not change that.
             may_return = error.os_error.errno != errno.ECONNREFUSED or endpoint.base_url in self._answered
-            return CallFailed(f"could not connect to {where}: {_os_words(error.os_error)}", retryable=may_return)
+            why = f"could not connect to {where}: {_os_words(error.os_error)}"
+            return CallFailed(why, retryable=may_return, unsent=True)
         except aiohttp.ClientHttpProxyError as error:
             return CallFailed(f"the proxy on the way to {where} answered {error.status}", retryable=error.status >= 500)
         except aiohttp.ClientResponseError:

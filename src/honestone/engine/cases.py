@@ -128,7 +128,7 @@ class CaseWork:
     async def _run_and_judge(self, target: Target, case: CaseRecord, number: int) -> None:
         async with _in_folder(self, case.case, number) as place:
             if place.wrong is not None:
-                output = Output(text="", error=place.wrong)
+                output = Output(text="", error=place.wrong, was_run=False)
             else:
                 output = await self._produce(target, case.case, number, place)
             event = produced_event(case.case.id, number, output)
@@ -173,6 +173,8 @@ class CaseWork:
         except Exception as error:  # a full disk, a fault in somebody's target: this case's, not the suite's
             why = visible(str(error), 200)
             output = Output(text="", error=f"it could not be run: {type(error).__name__}: {why}".rstrip(": "))
+        if not output.was_run:
+            self.meter.spent.target_calls -= 1
         self.meter.spent.add(output.usage)
         if self.meter.account is not None:
             await self.meter.account.tell()
@@ -313,7 +315,7 @@ async def _in_folder(work: CaseWork, case: Case, number: int) -> AsyncIterator[_
 
 
 def produced_event(case: str, attempt: int, output: Output) -> OutputProduced:
-    spend = Spend(target_calls=1)
+    spend = Spend(target_calls=int(output.was_run))
     spend.add(output.usage)
     return OutputProduced(
         case=case,

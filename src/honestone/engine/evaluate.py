@@ -185,6 +185,13 @@ class JudgedArtifact(NamedTuple):
     text: str | None = None
 
 
+def _spent_on(output: Output) -> Spend:
+    """What a target's run cost."""
+    spend = Spend(target_calls=int(output.was_run))
+    spend.add(output.usage)
+    return spend
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
     """One `eval` run over artifacts, whose paths start at `base`. `exclude` are real paths (rubric, suite) that do not belong
@@ -275,7 +282,7 @@ class Evaluation:
                 failed = ArtifactJudged(
                     path=name,
                     digest=version.digest,
-                    spend=Spend(target_calls=1),
+                    spend=_spent_on(made),
                     notes=loaded.notes,
                     error=f"the target failed: {made.error}",
                 )
@@ -286,14 +293,19 @@ class Evaluation:
         judged = await self.evaluator.judge(question, made)
         packed = shown_in_part(self._packing, question)
         output = None if made is None else made.text
-        judged.spend.target_calls += self.target is not None
+        by_judge = judged.by_judge
+        if made is not None:
+            # What the target used is not the judge's.
+            asked = [ballot.judge for ballot in judged.ballots if ballot.judge != CHECK]
+            by_judge = by_judge or {judge: Spend.of([judged.spend]) for judge in asked}
+            judged.spend.join(_spent_on(made))
         changed = self.changed()
         event = ArtifactJudged(
             path=name,
             digest=version.digest,
             ballots=judged.ballots,
             spend=judged.spend,
-            by_judge=judged.by_judge,
+            by_judge=by_judge,
             output=output,
             notes=(*loaded.notes, *packing_notes(packed)),
             packed=packed,

@@ -274,7 +274,7 @@ class Panel:
                 await settle(self.journal, seat.rates, tokens, reply.usage)
                 break
             except ports.CallFailed as failed:
-                if failed.missing:  # nothing was there to be called
+                if failed.unsent:  # nothing was there to be called
                     spend.judge_calls -= 1
                     self.meter.spent.judge_calls -= 1
                     self.meter.give_back_call()

@@ -52,7 +52,7 @@ class CommandTarget(NothingToClose):
                     output_limit=OUTPUT_LIMIT,
                 )
             except process.NotStarted as error:
-                return Output(text="", error=f"it could not be started: {error.reason}")
+                return Output(text="", error=f"it could not be started: {error.reason}", was_run=False)
             to_file = any("{OUTPUT_FILE}" in word for word in self._program.argv)
             return self._output(ended, out if to_file else None, timeout)
 

@@ -302,7 +302,7 @@ def _found(document: Mapping[str, object], *, is_standalone: bool) -> SkillEvalu
         warnings=[*lonely, *report.flags, *([why] if why else [])],
         agent=report.target,
         runs={"candidate": report.run, "baseline": report.baseline.get("run")},
-        usage=added(report.usage, report.baseline.get("usage")),
+        usage=dict(report.usage),
     )
 
 
@@ -319,18 +319,6 @@ def _health(rate: float | None, baseline: object) -> JsonObject:
         "threshold": float(BROKEN_BELOW),
         "reason": f"baseline pass rate {rate:.3g} < 0.2" if is_low else "",
     }
-
-
-def added(one: JsonObject, other: object) -> JsonObject:
-    """What two runs cost together. What one of them does not know is not known of both."""
-    if not isinstance(other, dict) or not other:
-        return dict(one)
-    both: JsonObject = {}
-    for name in dict.fromkeys((*one, *other)):
-        first, second = one.get(name), other.get(name)
-        known = isinstance(first, int | float) and isinstance(second, int | float)
-        both[name] = first + second if known else None  # type: ignore[operator]
-    return both
 
 
 def summary(found: SkillEvaluation) -> JsonObject:

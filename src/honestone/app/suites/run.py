@@ -36,7 +36,7 @@ from honestone.core.numbers import exact, to_points
 from honestone.core.scorecard import Outcome, Verdict
 from honestone.core.skill.evaluation import SkillVerdict, TaskResult, broken_suite, judge_skill, rate
 from honestone.core.skill.structure import check_structure
-from honestone.core.spend import Meter
+from honestone.core.spend import Meter, Spend
 from honestone.core.suite.attempts import Status
 from honestone.core.suite.case import Case
 from honestone.core.suite.comparison import BASELINE_GATES, CaseSide, RunComparison, compare, judge_comparison
@@ -50,15 +50,7 @@ from honestone.report.documents import JsonDocument, plain
 from honestone.report.documents.scorecard import KnownNoiseDoc
 from honestone.report.documents.suite import CaseDoc, SuiteReportDoc
 from honestone.report.misses import why
-from honestone.report.suite import (
-    CaseLog,
-    baseline_fields,
-    kept_comparison,
-    suite_flags,
-    suite_report,
-    suite_usage,
-    usage_of,
-)
+from honestone.report.suite import CaseLog, baseline_fields, kept_comparison, suite_flags, suite_report, usage_of
 from honestone.system.drawing import count
 from honestone.system.files import printable, write_atomically
 
@@ -234,14 +226,14 @@ MAX_BYTES: Final = 64_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownBaseline:
-    """A baseline that was run: its tasks, and the run it can be recomputed from, where that is known. `usage` is what it cost this
-    time; `outputs` are what it said, by case, where its run is here."""
+    """A baseline that was run: its tasks, and the run it can be recomputed from, where that is known. `spent` is what it cost this
+    time, None where nothing was run; `outputs` are what it said, by case, where its run is here."""
 
     results: Sequence[TaskResult]
     run: str | None = None
     outputs: Mapping[str, str | None] = field(default_factory=dict)
     is_cached: bool = False
-    usage: JsonObject = field(default_factory=dict)
+    spent: Spend | None = None
 
 
 class BaselineCache(Protocol):
@@ -381,18 +373,39 @@ class SkillRun:
             self._say_cost(sides=1, cached=0)
             side = await self._worked(plan.subject)
             return side.finish(skill_fields(plan, side.record))
-        before = await self._before(baseline)
+        known = self._known(baseline)
+        if known is not None:
+            return await self._candidate(baseline, known)
+        # Closed last: killed in between, the same command finds it complete, runs nothing again, and counts what it cost.
+        first = await self._worked(baseline.subject, sides=2)
+        before = self._run_before(first)
+        is_same = self._key(baseline) == self.plan.identity(self.plan.subject, self.plan.chosen)
+        if is_same:  # else the candidate would take up the baseline's run
+            first.finish()
+        record = await self._candidate(baseline, before)
+        if not is_same:
+            first.finish()
+        if before.results and all(result.passed is not None for result in before.results):
+            self._cache.keep(self._key(baseline), before)
+        return record
+
+    async def _candidate(self, baseline: Baseline, before: KnownBaseline) -> SuiteRecord:
+        """The candidate's run, closed with what the comparison says."""
+        plan = self.plan
         broken = None if baseline.is_without else broken_suite(before.results)
         if broken is not None:
             side = SideRun.open(plan, self.store, self.observer, plan.subject, plan.chosen, plan.meter(0))
             side.pass_by(broken)
             return side.finish(_compared(plan, side.record, [], before, baseline))
-        side = await self._worked(plan.subject)
+        sides = 1 if before.spent is None else 2
+        side = await self._worked(plan.subject, sides=sides, before=before.spent)
         return side.finish(_compared(plan, side.record, results_of(plan.chosen, side.record), before, baseline))
 
-    async def _worked(self, subject: SuiteSubject) -> SideRun:
+    async def _worked(self, subject: SuiteSubject | None, *, sides: int = 1, before: Spend | None = None) -> SideRun:
+        """One of so many sides that share one allowance, of which the side `before` has used its part."""
+        assert subject is not None
         plan, is_shared = self.plan, self.meter is not None
-        meter = self.meter or plan.meter(plan.judge_calls(plan.chosen))
+        meter = self.meter or plan.meter(sides * plan.judge_calls(plan.chosen), before=before)
         side = SideRun.open(plan, self.store, self.observer, subject, plan.chosen, meter, is_shared=is_shared)
         self.runs.append(side.run)
         await side.work()
@@ -400,27 +413,35 @@ class SkillRun:
             side.require_whole()
         return side
 
-    async def _before(self, baseline: Baseline) -> KnownBaseline:
+    @property
+    def _cache(self) -> BaselineCache:
+        return self.plan.request.cache or RunsAsCache(self.store)
+
+    def _key(self, baseline: Baseline) -> str:
+        assert baseline.subject is not None
+        return self.plan.identity(baseline.subject, self.plan.chosen)
+
+    def _known(self, baseline: Baseline) -> KnownBaseline | None:
+        """The baseline where it need not be run. Says what the whole will cost."""
         plan = self.plan
         if baseline.summary is not None:
             self._say_cost(sides=1, cached=0)
             return KnownBaseline(results=baseline.summary.tasks, run=baseline.summary.run)
-        assert baseline.subject is not None
-        cache = plan.request.cache or RunsAsCache(self.store)
-        key = plan.identity(baseline.subject, plan.chosen)
-        known = None if plan.judging.fresh else cache.find(key)
+        known = None if plan.judging.fresh else self._cache.find(self._key(baseline))
         if known is not None and _ids(known.results) != {case.id for case in plan.chosen if case.skip is None}:
             known = None
         self._say_cost(sides=2, cached=0 if known is None else len(known.results))
-        if known is not None:
-            outputs = _outputs_of(self.store, known.run)
-            return replace(known, is_cached=True, outputs=outputs)
-        record = (await self._worked(baseline.subject)).finish()
-        results = results_of(plan.chosen, record)
-        if results and all(result.passed is not None for result in results):
-            cache.keep(key, KnownBaseline(results=tuple(results), run=record.run))
-        outputs = _outputs(summary_of(record))
-        return KnownBaseline(results=results, run=record.run, usage=plain(suite_usage(record)), outputs=outputs)
+        return known and replace(known, is_cached=True, outputs=_outputs_of(self.store, known.run))
+
+    def _run_before(self, side: SideRun) -> KnownBaseline:
+        """The baseline as its run gave it."""
+        record = side.record
+        return KnownBaseline(
+            results=results_of(self.plan.chosen, record),
+            run=record.run,
+            spent=record.spend,
+            outputs=_outputs(summary_of(record)),
+        )
 
     def _say_cost(self, *, sides: int, cached: int) -> None:
         for note in (skill_cost(self.plan, sides=sides, cached=cached), *self.plan.contacts, *self.plan.notes):
@@ -500,7 +521,8 @@ def _compared(
         "delta": found.delta,
         "interval": None if found.interval is None else list(found.interval),
         "regressions": document["regressions"],
-        "baseline": {"name": baseline.name, "run": before.run, "usage": dict(before.usage)},
+        "baseline": {"name": baseline.name, "run": before.run, "usage": _usage_before(before)},
+        "usage": plain(usage_of(Spend.of([record.spend, before.spent or Spend()]))),
         "baseline_cached": before.is_cached,
         "mock": plan.is_mock,
         "structure": _structure(plan),
@@ -509,6 +531,11 @@ def _compared(
         "baseline_results": [result.to_plain() for result in then],
         "comparison": document,
     }
+
+
+def _usage_before(before: KnownBaseline) -> JsonDocument:
+    """What the baseline cost this time; empty where it was not run."""
+    return {} if before.spent is None else plain(usage_of(before.spent))
 
 
 def _shared(

@@ -432,7 +432,7 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     `judges`, `notes`: each judge's worst state; what the reader of the file took as its rule
     `flags`: `flaky: ID (2 of 5)`, `mock`, `the agent never loaded the skill: ...`
     `contract`: of what all cases share: judges, prompt, rule, bars of the command line
-    `usage`: as in a scorecard; `target_calls` are runs of the target
+    `usage`: as in a scorecard; `target_calls` are runs of the target. With a baseline that was run, of both sides together
     `duration_ms`: of the run
     `execution_pass_rate`, `baseline_pass_rate`, `delta`: 0-1, with a baseline, and of a skill; each `null` while a task of it is open
     `interval`, `regressions`: with a baseline, as in its comparison
