@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from functools import cache, partial, wraps
 from inspect import signature
@@ -156,6 +156,8 @@ def evaluate(
     max_minutes: float | None = None,
     folder: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
+    require_calibration: bool = False,
+    require_tier: str | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> Evaluated:
     """Score an artifact: a text (`str`) or a file or folder (`Path`).
@@ -171,7 +173,11 @@ def evaluate(
     request = EvaluateRequest(
         artifacts=(given.text_or_path(artifact, workspace),),
         rubric=given.a_rubric(rubric, workspace),
-        judging=_judging(judges, options, max_calls, max_usd, max_minutes),
+        judging=replace(
+            _judging(judges, options, max_calls, max_usd, max_minutes),
+            require_calibration=require_calibration,
+            require_tier=require_tier,
+        ),
         target=given.a_target(target),
         input=input,
         reference=reference,
@@ -195,6 +201,8 @@ def evaluate_many(
     max_minutes: float | None = None,
     folder: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
+    require_calibration: bool = False,
+    require_tier: str | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> list[Evaluated]:
     """Score many artifacts, each a text (`str`) or a `Path`, as one run: results in the order of the artifacts.
@@ -207,7 +215,11 @@ def evaluate_many(
     request = EvaluateRequest(
         artifacts=given.texts_or_paths(artifacts, workspace),
         rubric=given.a_rubric(rubric, workspace),
-        judging=_judging(judges, options, max_calls, max_usd, max_minutes),
+        judging=replace(
+            _judging(judges, options, max_calls, max_usd, max_minutes),
+            require_calibration=require_calibration,
+            require_tier=require_tier,
+        ),
         target=given.a_target(target),
         input=input,
         reference=reference,
@@ -229,6 +241,8 @@ def assert_passes(
     reference: str | None = None,
     folder: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
+    require_calibration: bool = False,
+    require_tier: str | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> JsonDocument:
     """The scorecard document of an output (a text, or the Path of a file or folder) that passes: for tests.
@@ -238,7 +252,16 @@ def assert_passes(
     __tracebackhide__ = True
     artifact = given.text_or_path(output, _workspace(folder, store), "output")
     found = evaluate(
-        output, rubric, judges=judge, input=input, reference=reference, folder=folder, store=store, **options
+        output,
+        rubric,
+        judges=judge,
+        input=input,
+        reference=reference,
+        folder=folder,
+        store=store,
+        require_calibration=require_calibration,
+        require_tier=require_tier,
+        **options,
     )
     return require_pass(found, artifact, input)
 
@@ -272,6 +295,8 @@ def run_suite(
     max_minutes: float | None = None,
     folder: str | PathLike[str] | None = None,
     store: str | PathLike[str] | None = None,
+    require_calibration: bool = False,
+    require_tier: str | None = None,
     **options: Unpack[JudgingKeywords],
 ) -> SuiteResult | TableResult:
     """Run a suite as `honestone eval SUITE` does: the same store, the same resuming.
@@ -292,7 +317,11 @@ def run_suite(
     request = SuiteRequest(
         suite=name,
         source=source,
-        judging=_judging(judges, options, max_calls, max_usd, max_minutes),
+        judging=replace(
+            _judging(judges, options, max_calls, max_usd, max_minutes),
+            require_calibration=require_calibration,
+            require_tier=require_tier,
+        ),
         artifacts=paths,
         with_skills=given.several(with_skills, "skill", given.a_path) if with_skills else (),
         subject=None if text is None else SuiteSubject(path="text", version=text),

@@ -325,11 +325,15 @@ def test_who_needs_no_witness_and_who_has_none(desk: Desk) -> None:
 
 
 def test_steps_ask_for_it_too(desk: Desk) -> None:
-    """Also when a run is resumed: the option is kept."""
+    """Of all judges, not of held-out ones alone; also when a run is resumed: the option is kept."""
     good, kind = prepared(desk)
     steer = desk.judge("steer")
+    refused = improved(desk, steer, "--holdout", good.spec, command="step next")
+    assert refused.code == 2 and steer.spec in refused.err and "never calibrated" in refused.err
+    assert desk.run(*words(steer), "-q").code == 0
+    calls = steer.calls
     refused = improved(desk, steer, "--holdout", kind.spec, command="step next")
-    assert refused.code == 2 and "is lenient" in refused.err
+    assert refused.code == 2 and "is lenient" in refused.err and steer.calls == calls
     first = improved(desk, steer, "--holdout", good.spec, command="step next")
     assert first.code == 0 and first.json["action"] == "propose"
     desk.file("good.py", (desk.folder / "good.py").read_text() + "# another version\n")

@@ -13,7 +13,6 @@ from honestone.app.judging_options import JudgingOptions, make_panel
 from honestone.app.loop import run_interruptibly
 from honestone.app.measured_before import Before, judges_of, measured_before, newest_that_holds
 from honestone.app.measuring import Measured, refuse_repeat, stop_at_limit
-from honestone.app.rubric_plan import RubricPlan
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact
 from honestone.core.audit.probes import UNTOUCHED, ProbeKind, Probes, Variant, make_probes, swapped_quotes
@@ -224,10 +223,9 @@ def _probe(one: ProbeResult) -> ProbeDoc:
 _AUDITED: Final = [(AuditStarted.kind, "measured"), (AuditStarted.kind, "inconclusive")]
 
 
-def require_tiers(workspace: Workspace, plan: RubricPlan, seats: Sequence[Seat], wanted: Tier) -> None:
+def require_tiers(workspace: Workspace, now: Mapping[str, object], seats: Sequence[Seat], wanted: Tier) -> None:
     """Raises UsageError, naming the judge, unless the last audit of every judge under this rubric, as both are now, reached
-    the tier."""
-    now = plan.contract(seats).document
+    the tier. `now` is the contract of these judges."""
     with workspace.open_store() as store:
         for seat, judge in zip(seats, judges_of(now), strict=True):
             _require_tier(store, seat.id, now, judge, wanted)

@@ -30,6 +30,7 @@ from honestone.core.labels import PersonLabel, targets_of
 from honestone.core.rubric import Key
 from honestone.core.scorecard import Scorer
 from honestone.core.statistics.calibration import (
+    MOST_FALSE_PASSES,
     Calibration,
     Case,
     Figure,
@@ -38,6 +39,7 @@ from honestone.core.statistics.calibration import (
     Opinion,
     calibrate,
     reference_of,
+    unmet_labels_wanted,
 )
 from honestone.engine.panel import Seat
 from honestone.formats.labels_file import read_labels
@@ -75,6 +77,7 @@ def calibrate_judges(workspace: Workspace, request: CalibrateRequest, observer: 
         raise UsageError("this rubric asks no judge, so there is none to measure", hint="code answers all of its items")
     labels, outdated = _labels(workspace, plan, request)
     asked = EvaluateRequest(
+        measures=True,
         artifacts=tuple(dict.fromkeys([*(Path(label.artifact) for label in labels), *request.population])),
         rubric=request.rubric,
         judging=judging,
@@ -308,13 +311,20 @@ def require_calibrated(workspace: Workspace, plan: RubricPlan, witnesses: Sequen
             "--require-calibration is about held-out judges, but none was named",
             hint="--holdout JUDGE names one that certifies and never steers",
         )
-    now = plan.contract(witnesses).document
+    require_measured_judges(workspace, plan.contract(witnesses).document, witnesses, "held-out judge")
+
+
+def require_measured_judges(
+    workspace: Workspace, now: Mapping[str, object], seats: Sequence[Seat], what: str = "judge"
+) -> None:
+    """Raises UsageError, naming the judge, unless labels vouch for each of them. `now` is the contract of these judges,
+    `what` they are in messages."""
     with workspace.open_store() as store:
-        for seat, judge in zip(witnesses, judges_of(now), strict=True):
-            _require_one(store, seat.id, now, judge)
+        for seat, judge in zip(seats, judges_of(now), strict=True):
+            _require_one(store, f"the {what} `{seat.id}`", seat.id, now, judge)
 
 
-def _require_one(store: Store, witness: str, now: Mapping[str, object], judge: JsonObject) -> None:
+def _require_one(store: Store, named: str, witness: str, now: Mapping[str, object], judge: JsonObject) -> None:
     def figures(before: Before) -> CalibratedJudgeDoc | None:
         found = next(one for one in calibration_document(store, before.run).judges if one.id == before.judge)
         return found if found.units else None
@@ -322,16 +332,30 @@ def _require_one(store: Store, witness: str, now: Mapping[str, object], judge: J
     held = newest_that_holds(measured_before(store, [(CalibrationStarted.kind, MEASURED)], now, judge), figures)
     hint = f"honestone calibrate --labels FILE --rubric RUBRIC --judge {shlex.quote(witness)}"
     if held is None:
-        raise UsageError(f"the held-out judge `{witness}` was never calibrated under this rubric", hint=hint)
+        raise UsageError(f"{named} was never calibrated under this rubric", hint=hint)
     if isinstance(held, str):
-        raise UsageError(f"the calibration of the held-out judge `{witness}` is stale: {held}", hint=hint)
+        raise UsageError(f"the calibration of {named} is stale: {held}", hint=hint)
     before, found = held
-    _refuse_lenient(found, witness, before.run)
-
-
-def _refuse_lenient(found: CalibratedJudgeDoc, witness: str, run: str) -> None:
     if found.lenient:
         raise UsageError(
-            f"the held-out judge `{witness}` is lenient, as people labelled (run {run})",
-            hint=f"name another --holdout; `honestone show {run}` has the figures",
+            f"{named} is lenient, as people labelled (run {before.run})",
+            hint=f"name another judge; `honestone show {before.run}` has the figures",
         )
+    _refuse_unknown(found, named, before.run, hint)
+
+
+def _refuse_unknown(found: CalibratedJudgeDoc, named: str, run: str, hint: str) -> None:
+    """Labels that leave open how much that people find unmet a judge lets pass vouch for nobody."""
+    passes = None if found.tnr is None else 1 - found.tnr
+    most = 1.0 if found.tnr_interval is None else 1 - found.tnr_interval[0]
+    if passes is not None and most <= MOST_FALSE_PASSES:
+        return
+    what = f"its calibration (run {run}) has no answer that people find unmet"
+    if passes is not None:
+        what = f"its calibration (run {run}) allows for {most:.0%}"
+    enough = unmet_labels_wanted(passes or 0.0)
+    wanted = "no number of labels would do at its rate" if enough is None else f"about {enough} such labels would do"
+    raise UsageError(
+        f"how much {named} passes that is unmet is not known well enough: {what}, at most {MOST_FALSE_PASSES:.0%} is asked",
+        hint=f"label more answers that are unmet, {wanted}; then {hint}" if enough else f"name another judge: {wanted}",
+    )

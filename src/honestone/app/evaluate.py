@@ -27,6 +27,7 @@ from honestone.app.loop import each_interruptibly, run_interruptibly
 from honestone.app.results import DocumentResult
 from honestone.app.rubric_plan import RubricPlan, checks_of
 from honestone.app.trusting import contacts
+from honestone.app.vouching import require_vouched
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
 from honestone.core.ballot import Ballot
@@ -75,6 +76,8 @@ class EvaluateRequest:
     finds_judges: bool = True
     staged: bool = False
     keep: bool = True
+    # Judges are asked to be measured, so nothing has to vouch for them yet.
+    measures: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -265,6 +268,8 @@ class _Work:
         is_alone = len(self._paths) == 1 and self._target is None
         self._plan.preflight(self._load(self._paths[0]).version if is_alone else None)
         self._seats: Sequence[Seat] = self._plan.seats()
+        if not request.measures:
+            require_vouched(workspace, [self._plan.rubric], self._seats, judging)
         if self._target is None:
             refuse_too_big(
                 self._seats,

@@ -24,6 +24,7 @@ from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite
 from honestone.app.suites.run import SideRun, not_loaded, results_of
 from honestone.app.suites.subject import SuiteSubject, skill_folder, skill_of
 from honestone.app.trusting import contacts
+from honestone.app.vouching import require_vouched
 from honestone.app.workspace import Workspace
 from honestone.core import events
 from honestone.core.artifact import Artifact, Version
@@ -381,11 +382,13 @@ def _require_vouched(workspace: Workspace, request: ImprovementRequest, rubric: 
         from honestone.app.calibrate import require_calibrated
 
         require_calibrated(workspace, rubric, judges.holdouts)
+    every = (*judges.asked, *judges.holdouts)
     if request.require_tier is not None:
         from honestone.app.audit import require_tiers
         from honestone.core.audit.verdict import tier_named
 
-        require_tiers(workspace, rubric, (*judges.asked, *judges.holdouts), tier_named(request.require_tier))
+        require_tiers(workspace, rubric.contract(every).document, every, tier_named(request.require_tier))
+    require_vouched(workspace, [rubric.rubric], every, request.judging)
 
 
 def _once(seats: Seats) -> Seats:

@@ -12,7 +12,7 @@ from honestone.app.workspace import Workspace
 from honestone.core.artifact import Artifact, Version
 from honestone.core.ballot import CHECK
 from honestone.core.errors import CouldNotJudge, SettingsError, UsageError
-from honestone.core.rubric import QUORUM_WORDS, Quorum, Rubric, is_quorum
+from honestone.core.rubric import QUORUM_WORDS, TIERS, Quorum, Rubric, is_quorum
 from honestone.core.scorecard import Rule
 from honestone.ports import Embedder, Function, Judge, SizedJudge, Store
 
@@ -56,6 +56,7 @@ _CHOICES: Final[dict[str, tuple[str | None, ...]]] = {
     "ask": ("rubric", "criterion", "item"),
     "pack": ("none", "head", "outline"),
     "sandbox": ("auto", "require", "bwrap", "landlock", "none"),
+    "require_tier": (None, *TIERS),
 }
 _LEAST: Final = {"repeat": 1, "max_age": 0, "judge_timeout": 0, "max_calls": 0, "max_usd": 0, "max_minutes": 0}
 
@@ -113,6 +114,9 @@ class JudgingOptions:
     max_minutes: float | None = None
     max_size: float | None = None
     fresh: bool = False
+    # Of every judge that decides: measured against labels, of a tier of `audit`.
+    require_calibration: bool = False
+    require_tier: str | None = None
     batch: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:

@@ -63,11 +63,19 @@ def _essence(judge: JsonObject) -> str:
     return canonical({name: value for name, value in judge.items() if name not in ("id", "draw")})
 
 
+def _asked_by(contract: Mapping[str, object]) -> object:
+    """The rubric without who may decide, which says nothing of what is asked."""
+    rubric = contract.get("rubric")
+    if not isinstance(rubric, Mapping):
+        return rubric
+    return {name: value for name, value in rubric.items() if name not in ("require_calibration", "require_tier")}
+
+
 def _changed(
     before: Mapping[str, object], then: JsonObject, now: Mapping[str, object], judge: JsonObject
 ) -> tuple[str, ...]:
     parts = {
-        "the rubric": canonical(before.get("rubric")) != canonical(now.get("rubric")),
+        "the rubric": canonical(_asked_by(before)) != canonical(_asked_by(now)),
         "the judge": _essence(then) != _essence(judge),
         "the options of judging": canonical(before.get("options")) != canonical(now.get("options")),
     }

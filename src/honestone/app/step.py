@@ -40,10 +40,7 @@ from honestone.system.files import remove, write_atomically
 SCHEMA: Final = "honestone.step/1"
 _HANDED_OUT: Final = "handed-out"
 _COMPACT_END: Final = "schema run session result reason low_confidence score_before score_after rounds report".split()
-_OWN_OPTIONS: Final = (
-    *("holdouts", "require_calibration", "require_tier", "policy", "rounds", "max_diff", "max_growth"),
-    *("dry_run", "output", "deliver"),
-)
+_OWN_OPTIONS: Final = ("holdouts", "policy", "rounds", "max_diff", "max_growth", "dry_run", "output", "deliver")
 _LONGEST_SESSION: Final = 200
 START_HINT: Final = "honestone step next ARTIFACT --rubric RUBRIC"
 
@@ -123,7 +120,18 @@ def start_steps(
         raise UsageError("the judges of steps must be names: they are kept from call to call")
     if form.session is not None and not (form.session.isprintable() and 0 < len(form.session) <= _LONGEST_SESSION):
         raise UsageError(f"a session's id has 1 to {_LONGEST_SESSION} printable characters")
-    return _work(_Steps(workspace=workspace, request=request, form=form), Submission(), observer)
+    steps = _Steps(workspace=workspace, request=_asked_of_all(request), form=form)
+    return _work(steps, Submission(), observer)
+
+
+def _asked_of_all(request: ImprovementRequest) -> ImprovementRequest:
+    """Whoever does the edits reads what the judges say: all of them have to be measured, not those that certify alone."""
+    judging = replace(
+        request.judging,
+        require_calibration=request.judging.require_calibration or request.require_calibration,
+        require_tier=request.judging.require_tier or request.require_tier,
+    )
+    return replace(request, judging=judging, require_calibration=False, require_tier=None)
 
 
 def resume_steps(

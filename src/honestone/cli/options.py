@@ -102,7 +102,9 @@ def take_judging(options: dict[str, Any]) -> JudgingOptions:
     """The judging options, taken out of a command's keyword arguments."""
     from honestone.app.judging_options import JudgingOptions
 
-    names = [field.name for field in fields(JudgingOptions) if field.name in options and field.name != "batch"]
+    # What a loop asks of its held-out judges is an option of its own.
+    others = ("batch", *(("require_calibration", "require_tier") if "holdouts" in options else ()))
+    names = [field.name for field in fields(JudgingOptions) if field.name in options and field.name not in others]
     return JudgingOptions(**{name: options.pop(name) for name in names})
 
 

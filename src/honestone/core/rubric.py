@@ -130,12 +130,17 @@ class Criterion:
             yield from child.walk(self.id)
 
 
+# Of `audit`, the best one first.
+TIERS: Final = ("high", "medium", "low")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rubric:
     """Criteria and the gate: `threshold` for the whole, `floor` for every top-level criterion (both 0-1; 0 is off).
 
     `quorum`: how many judges must answer, and suffice; "all" counts those that are not installed too. None: the votes of
     judges that failed stay open.
+    `require_calibration`, `require_tier`: only judges that labels vouch for, or that reached this tier of `audit`, may decide.
 
     Raises RubricError when it breaks a rule of the format.
     """
@@ -145,6 +150,8 @@ class Rubric:
     threshold: Fraction = DEFAULT_THRESHOLD
     floor: Fraction = DEFAULT_FLOOR
     quorum: Quorum | None = None
+    require_calibration: bool = False
+    require_tier: str | None = None
 
     def __post_init__(self) -> None:
         for problem in problems(self):
@@ -251,6 +258,8 @@ def problems(rubric: Rubric) -> Iterator[RubricError]:
             yield _problem("bar", (name,), name=name, bar=as_written(bar * 100))
     if rubric.quorum is not None and not is_quorum(rubric.quorum):
         yield _problem("quorum", ("quorum",), quorum=rubric.quorum, words=QUORUM_WORDS)
+    if rubric.require_tier is not None and rubric.require_tier not in TIERS:
+        yield _problem("tier", ("require_tier",), tier=rubric.require_tier, words=", ".join(TIERS))
     yield from _group_problems(rubric.criteria, ("criteria",), set())
 
 

@@ -21,6 +21,7 @@ from honestone.core.numbers import ONE, exact, hundredfold
 from honestone.core.rubric import (
     DEFAULT_FLOOR,
     DEFAULT_THRESHOLD,
+    TIERS,
     Anchors,
     Check,
     Criterion,
@@ -280,6 +281,11 @@ class RubricReading(FileReading):
             return cast(Quorum, value)
         raise self.must_be("quorum", value, path, owner, "for example 2, or all")
 
+    def tier(self, value: Any, path: FilePath, owner: str) -> str:
+        if value in TIERS:
+            return cast(str, value)
+        raise self.must_be("tier", value, path, owner)
+
     def level(self, value: Any, path: FilePath, owner: str) -> Fraction:
         return self._number("level", value, path, owner, None)
 
@@ -486,6 +492,8 @@ class UncheckedRubric:
     threshold: Fraction = DEFAULT_THRESHOLD
     floor: Fraction = DEFAULT_FLOOR
     quorum: Quorum | None = None
+    require_calibration: bool = False
+    require_tier: str | None = None
     criteria: tuple[Criterion, ...] = ()
 
 

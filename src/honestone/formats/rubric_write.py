@@ -9,6 +9,7 @@ from typing import Any
 from honestone.core.checks import own_bar
 from honestone.core.errors import RubricError
 from honestone.core.rubric import Anchors, Check, Criterion, Item, Rubric, slug
+from honestone.core.suite.case import Suite
 from honestone.formats.fields import VERSION
 from honestone.formats.yaml_lines import entry, flow, indent, number_text, scalar, text_lines
 
@@ -22,10 +23,19 @@ def dump_rubric(rubric: Rubric) -> str:
     if rubric.title:
         lines.append(f"title: {scalar(rubric.title)}")
     lines += [f"threshold: {number_text(rubric.threshold * 100)}", f"floor: {number_text(rubric.floor * 100)}"]
-    lines += ["criteria:"] if rubric.quorum is None else [f"quorum: {rubric.quorum}", "criteria:"]
+    if rubric.quorum is not None:
+        lines.append(f"quorum: {rubric.quorum}")
+    lines += vouching_lines(rubric)
+    lines.append("criteria:")
     for criterion in rubric.criteria:
         lines += indent(entry(list(criterion_lines(criterion))))
     return "\n".join(lines) + "\n"
+
+
+def vouching_lines(of: Rubric | Suite) -> list[str]:
+    """Who may decide."""
+    lines = ["require_calibration: true"] if of.require_calibration else []
+    return lines if of.require_tier is None else [*lines, f"require_tier: {of.require_tier}"]
 
 
 def criterion_lines(criterion: Criterion) -> Iterator[str]:

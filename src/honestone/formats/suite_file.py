@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, TypeVar, cast
 
 from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
-from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Item, Rubric, free_id, slug
+from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, TIERS, Check, Criterion, Item, Rubric, free_id, slug
 from honestone.core.suite.case import (
     SUITE_VERSION,
     AttemptRule,
@@ -114,6 +114,8 @@ class _Part:
     threshold: Fraction | None = None
     floor: Fraction | None = None
     title: str = ""
+    require_calibration: bool = False
+    require_tier: str | None = None
     is_template: bool = False
 
 
@@ -122,6 +124,7 @@ _INHERITED: Final = ("timeout", "attempts", "attempt_rule", "workspace")
 # In the place of a case that was read.
 _READ: Final = Node({}, None, 1, 1, {})
 _DEFAULT_RUBRIC: Final = ("defaults", "rubric")
+_OF_SUITE: Final = ("title", "concurrency", "require_calibration", "require_tier")
 _OWN: Final = ("reference", "split", "tags", "targets", "depends_on", "skip", "expect", "metadata")
 
 
@@ -181,7 +184,7 @@ class _SuiteReading(RubricReading):
         self._no_wrong_dependency(cases)
         if self.problems:
             raise SourceErrors(self.in_order())
-        named: Got = {key: got[key] for key in ("title", "concurrency") if key in got}
+        named: Got = {key: got[key] for key in _OF_SUITE if key in got}
         for key in ("artifact", "target"):
             if key in got:
                 named[key], named[f"more_{key}s"] = got[key][0], got[key][1:]
@@ -373,6 +376,8 @@ class _SuiteReading(RubricReading):
             title=next((part.title for part in parts[::-1] if part.title), ""),
             threshold=_first(*(part.threshold for part in parts[::-1]), suite.get("threshold"), DEFAULT_THRESHOLD),
             floor=_first(*(part.floor for part in parts[::-1]), suite.get("floor"), DEFAULT_FLOOR),
+            require_calibration=any(part.require_calibration for part in parts),
+            require_tier=min((part.require_tier for part in parts if part.require_tier), key=TIERS.index, default=None),
             criteria=criteria,
         )
         rubric = self._sound(draft, parts[::-1], places, path)
@@ -398,7 +403,14 @@ class _SuiteReading(RubricReading):
         if len(self.problems) > before:
             return None
         try:
-            return Rubric(title=draft.title, threshold=draft.threshold, floor=draft.floor, criteria=draft.criteria)
+            return Rubric(
+                title=draft.title,
+                threshold=draft.threshold,
+                floor=draft.floor,
+                require_calibration=draft.require_calibration,
+                require_tier=draft.require_tier,
+                criteria=draft.criteria,
+            )
         except RubricError:
             return None  # what is wrong has been reported at the same place already
 
@@ -413,6 +425,8 @@ class _SuiteReading(RubricReading):
             title=part.title,
             threshold=_first(part.threshold, DEFAULT_THRESHOLD),
             floor=_first(part.floor, DEFAULT_FLOOR),
+            require_calibration=part.require_calibration,
+            require_tier=part.require_tier,
             criteria=part.criteria,
         )
         return self._sound(draft, [part], self._places(part), path)
@@ -463,6 +477,8 @@ class _SuiteReading(RubricReading):
             threshold=got.get("threshold"),
             floor=got.get("floor"),
             title=got.get("title", ""),
+            require_calibration=got.get("require_calibration", False),
+            require_tier=got.get("require_tier"),
             is_template=has_holes(self.marked.node(path)),
         )
 
@@ -519,6 +535,8 @@ class _SuiteReading(RubricReading):
             threshold=rubric.threshold if not is_ours or source.marked.has(("threshold",)) else None,
             floor=rubric.floor if not is_ours or source.marked.has(("floor",)) else None,
             title=rubric.title,
+            require_calibration=rubric.require_calibration,
+            require_tier=rubric.require_tier,
             is_template=is_ours and has_holes(source.marked.root),
         )
 

@@ -23,7 +23,7 @@ from honestone.core.suite.case import (
     Suite,
     TargetSpec,
 )
-from honestone.formats.rubric_write import INLINE, check_lines, check_pairs, criterion_lines
+from honestone.formats.rubric_write import INLINE, check_lines, check_pairs, criterion_lines, vouching_lines
 from honestone.formats.suite_file import check_criteria, split_ref
 from honestone.formats.yaml_lines import decimal, entry, flow, indent, number_text, scalar, text_lines
 
@@ -47,6 +47,7 @@ def dump_suite(suite: Suite) -> str:
     lines += _named_in("the suite", lambda: _common_lines(common))
     if suite.concurrency is not None:
         lines.append(f"concurrency: {suite.concurrency}")
+    lines += vouching_lines(suite)
     lines.append("cases:")
     for case in suite.cases:
         lines += indent(_notes(case))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
@@ -94,6 +94,10 @@ class Eval(_Judging, kw_only=True):
     ] = None
     input: str | None = None
     reference: Annotated[str | None, Meta(description="A reference answer that judges see.")] = None
+    require_calibration: Annotated[bool, Meta(description="Refuse judges that labels do not vouch for.")] = False
+    require_tier: Annotated[
+        Literal["high", "medium", "low"] | None, Meta(description="Refuse judges that `audit` did not find to be that.")
+    ] = None
     gate_only: Annotated[bool, Meta(description="Ask no more judges once the verdict cannot change.")] = False
     accept_loss: bool = False
     locked: Annotated[bool, Meta(description="Refuse a contract other than that of `rubric lock`.")] = False
@@ -118,7 +122,9 @@ class _Loop(_Judging, kw_only=True):
         given = _shared(self, ImprovementRequest)
         output = None if self.output is None else Path(self.output)
         paths = {"artifact": Path(artifact), "rubric": Path(rubric), "output": output}
-        return ImprovementRequest(**{**given, **paths, "judging": self.judging})
+        # What a loop asks of its held-out judges is an option of its own.
+        judging = replace(self.judging, require_calibration=False, require_tier=None)
+        return ImprovementRequest(**{**given, **paths, "judging": judging})
 
 
 class Improve(_Loop, kw_only=True, rename={"self_judge": "self"}):

@@ -20,6 +20,7 @@ from honestone.app.suites.columns import SuiteName, last_columns
 from honestone.app.suites.outputs import RecordedOutputs, read_outputs
 from honestone.app.suites.subject import Baseline, SuiteSubject, load_skill, looks_like_skill, skill_folder
 from honestone.app.trusting import contacts, read_with_permission
+from honestone.app.vouching import require_vouched
 from honestone.app.workspace import Workspace
 from honestone.core.checks import is_of_text_alone
 from honestone.core.contract import Contract, digest_json, digest_of_list, make_contract
@@ -572,6 +573,9 @@ class _Planning:
         seats = judging_options.make_seats(judges, context, looks=2 if judging.effort == "thorough" else 1)
         for rubric in rubrics.values():
             judging_options.require_quorum(rubric, seats)
+        suite = self.source.suite
+        of_suite = (suite.require_calibration, suite.require_tier)
+        require_vouched(self.workspace, rubrics.values(), seats, judging, suite=of_suite)
         return seats
 
     def to_run(self, context: AdapterContext, observer: Observer) -> list[_Column]:

@@ -35,6 +35,8 @@ Interval: TypeAlias = tuple[float, float]
 LENIENT_PASSES: Final = 0.10
 # ... or if it gives this many points more than people for sure.
 LENIENT_POINTS: Final = 2.0
+# A judge that decides alone is known to pass no more than this of what people find unmet.
+MOST_FALSE_PASSES: Final = 0.40
 SHRINKAGE: Final = 20
 _TAIL: Final = 0.025
 _ONE_SIDED: Final = 0.05
@@ -180,6 +182,19 @@ def _of(opinions: Opinions, criterion: str) -> Opinions:
 
 def _mean(numbers: Sequence[float]) -> float | None:
     return math.fsum(numbers) / len(numbers) if numbers else None
+
+
+def unmet_labels_wanted(false_passes: float) -> int | None:
+    """How many answers that people find unmet show, at this rate of false passes, that it is at most MOST_FALSE_PASSES;
+    None where no number does."""
+    if false_passes >= MOST_FALSE_PASSES:
+        return None
+    return next((n for n in range(1, 2_000) if _highest(false_passes * n, n) <= MOST_FALSE_PASSES), None)
+
+
+def _highest(happened: float, of: int) -> float:
+    """The upper end of the exact 95% interval of a rate."""
+    return beta_quantile(1 - _TAIL, happened + 1, of - happened)
 
 
 # ------------------------------------------------------------------------------------------------- one judge and people

@@ -171,6 +171,7 @@ class Suite:
     """A named set of cases. `artifact` is a path in the suite's folder; `concurrency` how many cases run at a time.
 
     `more_artifacts` and `more_targets` are those after the first: each target with each artifact is a column of a table.
+    `require_calibration`, `require_tier`: as of a rubric, for all cases.
     Raises UsageError when it breaks a rule (no case, a doubled id, attempts below 1). Cases that are not a tuple are kept elsewhere
     than in memory, and were looked at when they were put there.
     """
@@ -183,6 +184,8 @@ class Suite:
     skill_id: str | None = None
     more_artifacts: tuple[str, ...] = ()
     more_targets: tuple[TargetSpec, ...] = ()
+    require_calibration: bool = False
+    require_tier: str | None = None
 
     def __post_init__(self) -> None:
         if not self.cases:
