@@ -453,12 +453,37 @@ def test_a_reply_on_record_costs_nothing_and_is_marked() -> None:
     assert (again.spend.judge_calls, again.spend.cached_calls) == (0, 1)
 
 
-def test_what_a_judge_printed_is_kept_even_if_it_is_of_no_use() -> None:
-    """A refusal is a reply: both looks are on record, and the same command gives the same abstention for nothing."""
+def test_an_unusable_reply_is_evidence_and_not_an_answer() -> None:
+    """A refusal is on record, named in the ballot by its place in the store, and the next run asks that judge again."""
     store = MemoryStore()
     first = one(ScriptedJudge("I would rather not."), store=store)
-    again = one(ScriptedJudge(AssertionError("asked again")), store=store)
-    assert again.ballot == first.ballot and again.ballot.state is JudgeState.DEGRADED and again.spend.cached_calls == 2
+    assert first.ballot.state is JudgeState.DEGRADED and first.spend.judge_calls == 2
+    texts = [json.loads(store.answers([key])[key][place].data)["text"] for key, place in first.ballot.unusable]
+    assert texts == ["I would rather not."] * 2
+    again = one(ScriptedJudge(), store=store)
+    assert again.ballot.marks and (again.spend.judge_calls, again.spend.cached_calls) == (1, 0)
+    assert not again.ballot.unusable and not again.ballot.earlier
+    third = one(ScriptedJudge(AssertionError("asked")), store=store)
+    assert third.ballot.marks == again.ballot.marks and third.spend.cached_calls == 1
+
+
+def test_a_usable_reply_is_not_asked_for_again_although_a_later_one_is_unusable() -> None:
+    """Garbage that a `--fresh` run got replaces no answer."""
+    store = MemoryStore()
+    first = one(ScriptedJudge(), store=store)
+    one(ScriptedJudge("garbage"), store=store, fresh=True)
+    assert one(ScriptedJudge(AssertionError("asked")), store=store).ballot.marks == first.ballot.marks
+
+
+def test_what_one_run_was_told_often_enough_is_not_asked_again_in_it() -> None:
+    """Two artifacts with the same bytes: the unusable replies of the first are those of the second."""
+    judge = ScriptedJudge("I would rather not.")
+    seat = Seat(id=judge.id, judge=judge)
+    panel = Panel(seats=[seat], journal=MemoryStore().journal, meter=world.meter())
+    (first,) = world.run(panel.consult(QUESTION))
+    (second,) = world.run(panel.consult(QUESTION))
+    assert judge.calls == 2 and second.spend.judge_calls == 0
+    assert second.ballot.unusable == first.ballot.unusable
 
 
 def test_a_crash_is_not_on_record() -> None:
@@ -545,7 +570,12 @@ def test_equal_requests_at_the_same_time_are_one_call() -> None:
 def test_a_reply_of_any_text_survives_the_record() -> None:
     """Half a surrogate pair, NUL bytes and cut replies come back as they were."""
     store = MemoryStore()
-    odd = Reply(text=json.dumps(reply_json(QUESTION, True)) + " \udcff\0", cut=True, exit=0, detail={"n": 1})
+    odd = Reply(
+        text=json.dumps({"odd": " \udcff\0", **reply_json(QUESTION, True)}, ensure_ascii=False),
+        cut=True,
+        exit=0,
+        detail={"n": 1},
+    )
     first = one(ScriptedJudge(odd), store=store)
     assert one(ScriptedJudge(AssertionError("asked")), store=store).ballot == first.ballot
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from honestone.app.rubrics.draft_file import RubricAnswers
 from honestone.app.workspace import Workspace
@@ -10,6 +10,7 @@ from honestone.core.artifact import digest_of
 from honestone.core.errors import UsageError
 from honestone.core.rubric import Criterion
 from honestone.ports import Model
+from honestone.system.drawing import count
 
 
 def find_model(workspace: Workspace) -> str | None:
@@ -53,11 +54,12 @@ async def criteria_by_model(
     """The model's criteria and notes for a person; asked once more with what was wrong. None, with a note, when the
     replies could not be used.
 
-    A reply is put into `answers.replies` and kept before it is read, so that the same question is never paid for twice.
+    A reply is put into `answers.replies` and kept before it is read, so that the same question is never paid for twice. One
+    that could not be used stays there as evidence, and is asked for again.
     """
     from honestone.core.authoring.rubric_drafting import read_model_draft
     from honestone.ports import CallFailed, Prompt
-    from honestone.prompts.drafting import draft_prompt
+    from honestone.prompts.drafting import DRAFT_SCHEMA, draft_prompt
 
     notes: list[str] = []
     model = make_model(workspace, name, what="a rubric", instead="or `none`")
@@ -65,12 +67,18 @@ async def criteria_by_model(
         return (), [f"{name} could not be asked ({model}), {_OWN_WORDS}"]
     problems: tuple[str, ...] = ()
     best: tuple[Criterion, ...] = ()
+    calls = 0
     try:
         for _ in range(2):
             text = draft_prompt(answers.about, answers.wanted, problems)
             key = reply_key(name, text)
-            if key not in answers.replies:
-                answers.replies[key] = (await model.complete(Prompt(text=text))).text
+            known = answers.replies.get(key)
+            if known is None or read_model_draft(known, answers.wanted).problems:
+                calls += 1
+                reply = (await model.complete(Prompt(text=text, schema=DRAFT_SCHEMA))).text
+                if known is not None:
+                    answers.replies[_evidence_key(key, answers.replies)] = known
+                answers.replies[key] = reply
                 keep()
             read = read_model_draft(answers.replies[key], answers.wanted)
             if not read.problems:
@@ -87,5 +95,13 @@ async def criteria_by_model(
     if best:
         notes.append(f"{name} kept a wording that can be read in two ways: {problems[0]}")
     else:
-        notes.append(f"what {name} drafted could not be used ({problems[0]}), {_OWN_WORDS}")
+        notes.append(f"what {name} drafted in {count(calls, 'call')} could not be used ({problems[0]}), {_OWN_WORDS}")
     return best, notes
+
+
+def _evidence_key(key: str, replies: Mapping[str, str]) -> str:
+    """A free name for a reply that could not be used."""
+    number = 1
+    while f"{key} unusable {number}" in replies:
+        number += 1
+    return f"{key} unusable {number}"

@@ -1,4 +1,5 @@
-"""`honestone judge read`: how a reply would be read, on one reply or on many, without a call."""
+"""`honestone judge read`: how a reply would be read, on one reply or on many, without a call; and the replies of a run that
+gave no answer."""
 
 from __future__ import annotations
 
@@ -22,8 +23,16 @@ Reader = Callable[[str], dict[str, object]]
 
 @click.command("read")
 @shared.options("judge read")
-def read(kind: str, scale: str | None, items: str | None, jsonl: bool, field: str | None) -> None:
-    """Show how a judge's reply on stdin is read.
+def read(
+    run: str | None,
+    kind: str | None,
+    scale: str | None,
+    items: str | None,
+    jsonl: bool,
+    field: str | None,
+    as_json: bool,
+) -> None:
+    """Show how a judge's reply on stdin is read, or the unusable replies of RUN.
 
     Prints {"answer", "problems", "repairs"}. The answer is null when the reply holds no clear verdict; the problems
     say why. A score is a number, a preference "a", "b" or "tie", a checklist an object from item to true, false or
@@ -32,7 +41,20 @@ def read(kind: str, scale: str | None, items: str | None, jsonl: bool, field: st
     \b
       echo 'I would give it 8/10.' | honestone judge read --kind score
       honestone judge read --kind pairwise --jsonl --field raw < replies.jsonl
+
+    With RUN (an id, the beginning of one, or `last`): each reply of that run that gave no answer, and why. Such a reply
+    is evidence and is not an answer: the same command asks that judge again.
     """
+    if run is not None:
+        if kind is not None or scale is not None or items is not None or jsonl or field is not None:
+            raise UsageError("a run takes no options of a reply on stdin", hint=f"honestone judge read {run}")
+        _show_unusable(run, as_json=as_json)
+        return
+    if kind is None:
+        raise UsageError(
+            "`judge read` needs the kind of the reply on stdin, or a run",
+            hint="add --kind yes-no, score, pairwise or checklist, or name a run: honestone judge read last",
+        )
     if field is not None and not jsonl:
         raise UsageError("`--field` names a key of JSON lines", hint="add --jsonl")
     reader = _reader(kind, scale, items)
@@ -42,6 +64,27 @@ def read(kind: str, scale: str | None, items: str | None, jsonl: bool, field: st
         return
     for number, line in _lines(stdin):
         _print(_read_line(line, number, field or "raw", reader))
+
+
+def _show_unusable(run: str, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from honestone.app.unusable_replies import unusable_replies
+    from honestone.cli.terminal import dump, here, write
+    from honestone.report.text import unusable_words
+    from honestone.system.drawing import clean, line
+
+    found = unusable_replies(here(), run)
+    if as_json:
+        replies = [asdict(one) for one in found.replies]
+        write(dump({"schema": "honestone.unusable/1", "run": found.run, "replies": replies}) + "\n")
+        return
+    lines = [f"{unusable_words(len(found.replies))} in run {found.run}"]
+    for one in found.replies:
+        about = f" about {line(one.about)}" if one.about else ""
+        lines += ["", f"{line(one.judge)}{about}, {one.at}", f"  {line(one.reason, 400)}"]
+        lines += [f"  | {clean(row)}" for row in one.text.splitlines() or [""]]
+    write("\n".join(lines) + "\n")
 
 
 def _print(reading: dict[str, object]) -> None:

@@ -59,6 +59,7 @@ class Ballot:
     ballot of code. `earlier`: what it answered to the same question before, as far as that is on record, oldest first.
     `draw_of`: the judge that this one equals, so that the two are one voter. `hint`: what to do where it gave no answer.
     `judged_by`: the files by which checks that run code judged, and `restored` those that were put back as they were at the start.
+    `unusable`: replies of this judge that gave no answer, each by its key in the store and its place among those of the key.
     """
 
     judge: str
@@ -76,6 +77,7 @@ class Ballot:
     hint: str | None = None
     judged_by: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
+    unusable: tuple[tuple[str, int], ...] = ()
 
     @property
     def voter(self) -> str:
@@ -109,6 +111,11 @@ class Reading:
     def tampered(self) -> bool:
         """The artifact steers this judge, so nothing it said counts."""
         return self.control == "yes"
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it gives an answer, if only that this judge is steered. What is not usable is asked for again."""
+        return bool(self.marks) or self.tampered
 
     @property
     def is_clean(self) -> bool:
@@ -148,6 +155,7 @@ def ballot_to_plain(ballot: Ballot) -> dict[str, Json]:
         "judged_by": list(ballot.judged_by),
         "restored": list(ballot.restored),
         "earlier": [[[c, i, answer] for (c, i), answer in answers.items()] for answers in ballot.earlier],
+        "unusable": [[key, place] for key, place in ballot.unusable],
     }
     facts = {"reason": ballot.reason, "kind": None if ballot.judge == CHECK else ballot.kind, "sandbox": ballot.sandbox}
     facts |= {"draw_of": ballot.draw_of, "hint": ballot.hint}
@@ -176,6 +184,7 @@ def _ballot(
     earlier: Sequence[Sequence[tuple[str, str, Answer]]] = (),
     judged_by: Sequence[str] = (),
     restored: Sequence[str] = (),
+    unusable: Sequence[tuple[str, int]] = (),
     **facts: bool | str,
 ) -> Ballot:
     return built(
@@ -192,6 +201,7 @@ def _ballot(
             judged_by=tuple(judged_by),
             restored=tuple(restored),
             earlier=tuple({(c, i): answer for c, i, answer in answers} for answers in earlier),
+            unusable=tuple((key, place) for key, place in unusable),
         ),
         _facts(judge, facts),
     )

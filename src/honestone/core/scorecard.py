@@ -255,7 +255,10 @@ class Scorer:
         one object."""
         key = (
             *answers_of(ballots),
-            *((b.reason, b.tampered, b.sandbox, b.judged_by, b.restored, *b.abstained.items()) for b in ballots),
+            *(
+                (b.reason, b.tampered, b.sandbox, b.judged_by, b.restored, b.unusable, *b.abstained.items())
+                for b in ballots
+            ),
         )
         found = self._wordless.get(key)
         if found is None:

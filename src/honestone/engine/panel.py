@@ -144,12 +144,22 @@ class Panel:
         return found if seat.draw_of is None else replace(found, ballot=replace(found.ballot, draw_of=seat.draw_of))
 
     async def _consult_part(self, seat: Seat, question: Question) -> Consulted:
-        spend = Spend()
+        asking = _Asking(seat=seat, question=question)
+        spend = asking.spend
         if not any(criterion.items for criterion in question.criteria):
             return Consulted(ballot=Ballot(judge=seat.id, kind=seat.kind, marks={}), spend=spend)
+        found = await self._consult_once(asking)
+        if asking.is_of_record and asking.missed_control:
+            # Its replies on record can be read, and still nothing of them counts.
+            again = await self._consult_once(replace(asking, ignore_record=True))
+            found = found if again.refused else again
+        return replace(found, ballot=replace(found.ballot, unusable=tuple(dict.fromkeys(asking.unusable))))
+
+    async def _consult_once(self, asking: _Asking) -> Consulted:
+        seat, question, spend = asking.seat, asking.question, asking.spend
         try:
             request = seat.judge.render(question)
-            first, before = await self._look(seat, request, question, spend)
+            first, before = await self._look(asking, request)
         except ports.CallFailed as failed:
             state = JudgeState.SKIPPED if failed.missing else JudgeState.DEGRADED
             ballot = _no_ballot(seat, question, failed.reason, state=state, hint=failed.hint)
@@ -159,17 +169,17 @@ class Panel:
             return Consulted(ballot=ballot, spend=spend, refused=str(refused))
         reading, again_failed = first, None
         if not first.is_clean:
-            reading, again_failed = await self._reasked(seat, request, question, first, spend)
+            reading, again_failed = await self._reasked(asking, request, first)
+        asking.missed_control = reading.control == "missed"
         ballot = self._ballot(seat, question, reading, again_failed)
         if before and (self.fresh or spend.cached_calls) and seat.id not in self.first_counts:
             earlier = tuple(self._earlier(seat, request, question, before))
             ballot = replace(ballot, earlier=earlier) if earlier else ballot
         return Consulted(ballot=ballot, spend=spend)
 
-    async def _reasked(
-        self, seat: Seat, request: ports.Request, question: Question, reading: Reading, spend: Spend
-    ) -> tuple[Reading, str | None]:
+    async def _reasked(self, asking: _Asking, request: ports.Request, reading: Reading) -> tuple[Reading, str | None]:
         """What is known after asking again, as often as the judge is asked again, and why that ended early."""
+        seat = asking.seat
         for count in range(1, seat.reasks + 1):
             if reading.is_clean or reading.tampered or (reading.again is not None and count > reading.again):
                 break
@@ -177,7 +187,7 @@ class Panel:
             if count > 1:  # What is on record for the same words is the reply that could not be used.
                 problems = (*problems, f"{count} replies in a row could not be used")
             try:
-                again, _ = await self._look(seat, seat.judge.render(question, problems), question, spend)
+                again, _ = await self._look(asking, seat.judge.render(asking.question, problems))
             except (ports.CallFailed, NotGranted) as failed:
                 return reading, f"asked once more: {failed}"
             reading = _merge(reading, again)
@@ -191,18 +201,19 @@ class Panel:
             reply = _read_kept(kept)
             if reply is not None:
                 reading = seat.judge.read(question, request, reply)
-                yield {key: mark.answer for key, mark in reading.marks.items()}
+                if reading.marks:
+                    yield {key: mark.answer for key, mark in reading.marks.items()}
 
-    async def _look(
-        self, seat: Seat, request: ports.Request, question: Question, spend: Spend
-    ) -> tuple[Reading, Sequence[ports.KeptReply]]:
+    async def _look(self, asking: _Asking, request: ports.Request) -> tuple[Reading, Sequence[ports.KeptReply]]:
         """What a reply says, and the replies to the same request from before it."""
-        reply, before = await self._reply(seat, request, question, spend)
-        return seat.judge.read(question, request, reply), before
+        reply, before = await self._reply(asking, request)
+        reading = asking.read(request, reply)
+        if asking.seat.judge.is_paid and not reading.is_usable:
+            asking.unusable.append((self._key(asking.seat, request), len(before)))
+        return reading, before
 
-    async def _reply(
-        self, seat: Seat, request: ports.Request, question: Question, spend: Spend
-    ) -> tuple[ports.Reply, Sequence[ports.KeptReply]]:
+    async def _reply(self, asking: _Asking, request: ports.Request) -> tuple[ports.Reply, Sequence[ports.KeptReply]]:
+        seat, question, spend = asking.seat, asking.question, asking.spend
         judge = seat.judge
         if not judge.is_paid:
             return await judge.ask(request, question), ()
@@ -214,31 +225,43 @@ class Panel:
         try:
             async with lock:
                 known = await self.journal.recall(key)
-                kept = self._on_record(key, seat, known)
-                if kept is None:
+                place = self._on_record(key, asking, request, known)
+                if place is None:
                     async with claimed(self.journal, key):
                         # Another process may have asked it since.
                         known = await self.journal.recall(key)
-                        kept = self._on_record(key, seat, known)
-                        if kept is None:
+                        place = self._on_record(key, asking, request, known)
+                        if place is None:
                             reply = await self._paid_reply(key, seat, request, question, spend, len(known))
                             return reply, known
                 telemetry().from_record(seat.id)
                 spend.cached_calls += 1
                 self.meter.spent.cached_calls += 1
-                return kept, known[:-1]
+                kept = _read_kept(known[place])
+                assert kept is not None
+                return kept, known[:place]
         finally:
             self._waiting.pop(key, None)
 
-    def _on_record(self, key: str, seat: Seat, known: Sequence[ports.KeptReply]) -> ports.Reply | None:
-        """The reply that counts without a call."""
-        if seat.id in self.first_counts:
-            return next(filter(None, map(_read_kept, known)), None)
+    def _on_record(
+        self, key: str, asking: _Asking, request: ports.Request, known: Sequence[ports.KeptReply]
+    ) -> int | None:
+        """The place of the reply that counts without a call. One without an answer counts only in the run that asked for it."""
+        seat = asking.seat
+        readable = [(place, reply) for place, kept in enumerate(known) if (reply := _read_kept(kept)) is not None]
         # A host agent cannot be asked: what it replied to this very prompt is on record, or is not there.
-        if self.fresh and seat.kind != "agent" and key not in self._asked:
+        if key in self._asked or seat.kind == "agent":
+            return self._chosen(seat, known, [place for place, _ in readable])
+        if asking.ignore_record or (self.fresh and seat.id not in self.first_counts):
             return None
-        is_recent = bool(known) and known[-1].at >= (self.oldest_reply or "")
-        return _read_kept(known[-1]) if is_recent else None
+        usable = [place for place, reply in readable if asking.read(request, reply).is_usable]
+        return self._chosen(seat, known, usable)
+
+    def _chosen(self, seat: Seat, known: Sequence[ports.KeptReply], places: Sequence[int]) -> int | None:
+        if seat.id in self.first_counts:
+            return next(iter(places), None)
+        is_recent = bool(places) and known[places[-1]].at >= (self.oldest_reply or "")
+        return places[-1] if is_recent else None
 
     def _key(self, seat: Seat, request: ports.Request) -> str:
         """`digest_json` of judge, body and draw, with the judge, who never changes, written down only once."""
@@ -420,6 +443,7 @@ def _joined(seat: Seat, parts: Sequence[Consulted]) -> Consulted:
             hint=failed.hint if failed else None,
             problems=tuple(dict.fromkeys(problem for ballot in ballots for problem in ballot.problems)),
             repairs=tuple(dict.fromkeys(repair for ballot in ballots for repair in ballot.repairs)),
+            unusable=tuple(reply for ballot in ballots for reply in ballot.unusable),
             earlier=tuple(
                 {key: answer for part in parts for key, answer in part.items()}
                 for parts in zip(*(ballot.earlier for ballot in ballots), strict=False)
@@ -482,6 +506,26 @@ def _no_ballot(
         repairs=reading.repairs if reading else (),
         hint=hint,
     )
+
+
+@dataclass(kw_only=True)
+class _Asking:
+    """One seat with one question, while it is asked: what that cost, and the replies that gave no answer."""
+
+    seat: Seat
+    question: Question
+    ignore_record: bool = False
+    missed_control: bool = False
+    spend: Spend = field(default_factory=Spend)
+    unusable: list[tuple[str, int]] = field(default_factory=list)
+
+    @property
+    def is_of_record(self) -> bool:
+        """Whether all that is known is of earlier runs. A host agent cannot be asked for more."""
+        return self.spend.cached_calls > 0 and self.spend.judge_calls == 0 and self.seat.kind != "agent"
+
+    def read(self, request: ports.Request, reply: ports.Reply) -> Reading:
+        return self.seat.judge.read(self.question, request, reply)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

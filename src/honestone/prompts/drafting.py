@@ -3,9 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Final
 
-from honestone.core.authoring.rubric_drafting import CriterionWish
+from honestone.core.authoring.rubric_drafting import LEVELS, CriterionWish
 from honestone.prompts.filling import load_template
+
+TEXT: Final[dict[str, Any]] = {"type": "string"}
+TEXTS: Final[dict[str, Any]] = {"type": "array", "items": TEXT}
+
+
+def closed(properties: dict[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of an object with exactly these keys."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def one_list(name: str, *forms: dict[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of an object with one list, each entry in one of the forms."""
+    return closed({name: {"type": "array", "items": {"anyOf": list(forms)}}})
+
+
+# What the prompt asks for: items, or levels where there are none. It is the same for every rubric.
+DRAFT_SCHEMA: Final = one_list(
+    "criteria",
+    closed({"id": TEXT, "requirement": TEXT, "items": TEXTS}),
+    closed({"id": TEXT, "requirement": TEXT, "anchors": closed({str(level): TEXT for level in LEVELS})}),
+)
 
 
 def draft_prompt(about: str, wanted: Sequence[CriterionWish], problems: Sequence[str] = ()) -> str:

@@ -6,11 +6,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from honestone.core.authoring.suite_lint import FEWEST, MOST
-from honestone.prompts.drafting import complaint, fenced
+from honestone.prompts.drafting import TEXT, TEXTS, closed, complaint, fenced, one_list
 from honestone.prompts.filling import load_template
 
 # A longer skill is not cut in silence: it is not shown to a model at all.
 MOST_LETTERS: Final = 200_000
+
+_TASK: Final = {"id": TEXT, "description": TEXT, "prompt": TEXT}
+TASKS_SCHEMA: Final = one_list(
+    "tasks", closed({**_TASK, "expected": TEXTS, "forbidden": TEXTS}), closed({**_TASK, "rubric": TEXT})
+)
 
 
 def tasks_prompt(name: str, text: str, problems: Sequence[str] = (), *, most: int = MOST) -> str:

@@ -21,6 +21,7 @@ from honestone.report.text import (
     judge_table,
     next_line,
     score_table,
+    see_replies,
     usage_line,
     verdict_lines,
 )
@@ -307,6 +308,9 @@ def next_commands(doc: ImprovementDoc) -> list[str]:
     own_program = (doc.worker or "").startswith(("cmd:", "fix"))
     if doc.result == "UNCONFIRMED" and not doc.certification.judges:
         return [f"{improve} --holdout JUDGE"]
+    see = see_replies(doc.last_card.judges, doc.run) if doc.last_card else None
+    if doc.result == "COULD_NOT_JUDGE" and see is not None:
+        return [see]
     if doc.result == "COULD_NOT_JUDGE" or (doc.result == "WORKER_FAILED" and not own_program):
         return ["honestone doctor"]
     return [f"{improve} --effort thorough"] if doc.result in ("ROUND_LIMIT", "PLATEAU") else []

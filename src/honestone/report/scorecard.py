@@ -169,6 +169,7 @@ def judge_states(
             problems=list(ballot.problems) or UNSET,
             repairs=list(ballot.repairs) or UNSET,
             hint=ballot.hint or UNSET,
+            unusable=len(ballot.unusable) or UNSET,
             usage=costs.get(ballot.judge, UNSET),
         )
         for ballot in ballots

@@ -176,8 +176,10 @@ def _artifact(artifact: StartedArtifact | None) -> scorecard.ArtifactDoc | None:
 
 def panel_states(ballots: Iterable[Ballot]) -> list[scorecard.JudgeDoc]:
     """Each judge once: its worst state over all cases, with the first reason."""
-    worst = scorecard.worst_states(judge_states(ballots))
-    return [scorecard.JudgeDoc(id=one.id, state=one.state, reason=one.reason, hint=one.hint) for one in worst]
+    return [
+        scorecard.JudgeDoc(id=one.id, state=one.state, reason=one.reason, hint=one.hint, unusable=one.unusable)
+        for one in scorecard.worst_states(judge_states(ballots))
+    ]
 
 
 def suite_flags(record: SuiteRecord) -> list[str]:

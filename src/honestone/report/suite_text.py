@@ -17,6 +17,7 @@ from honestone.report.text import (
     judge_table,
     next_line,
     remarks,
+    see_replies,
     verdict_look,
     warning_lines,
 )
@@ -102,7 +103,12 @@ def _summary(doc: SuiteReportDoc, style: Style) -> list[str]:
     for name, told in _figures(doc, style, look):
         first, *more = wrap(told, style.columns - 14) if "\x1b" not in told else [told]
         lines += [f"  {pad(name, 10)}  {first}", *(" " * 14 + one for one in more)]
-    return lines + (next_line("  again", f"      honestone show {line(doc.run)}", style) if doc.run else [])
+    if doc.run:
+        lines += next_line("  again", f"      honestone show {line(doc.run)}", style)
+    see = see_replies(doc.judge_states, doc.run)
+    if see is not None:
+        lines += next_line("  next", f"      {see}", style)
+    return lines
 
 
 def _figures(doc: SuiteReportDoc, style: Style, look: str) -> list[tuple[str, str]]:

@@ -49,7 +49,9 @@ def scorecards_text(docs: Sequence[scorecard.ScorecardDoc], style: Style = PLAIN
     if docs:
         sections.append(judge_table(scorecard.worst_states(judge for doc in docs for judge in doc.judges), style))
     sections.append(warning_lines(scorecard.low_confidence_of(*_lonely(docs), "artifact"), style))
-    sections.append([_tally(docs, style), *usage_line(_summed_usage(docs), style)])
+    see = see_replies((judge for doc in docs for judge in doc.judges), next((doc.run for doc in docs if doc.run), None))
+    next_lines = next_line("next", see, style) if see else []
+    sections.append([_tally(docs, style), *usage_line(_summed_usage(docs), style), *next_lines])
     return style.finish(join_sections(sections))
 
 
@@ -397,7 +399,18 @@ def judge_table(judges: Sequence[scorecard.JudgeDoc], style: Style) -> list[str]
         if one.hint:
             lines += wrap(line(one.hint, 300), style.columns, first="      hint: ", most=4, more=more)
         lines += [style.paint(row, "dim") for row in _problem_lines(one.troubles, style)]
+        if one.unusable_replies:
+            lines.append(style.paint(f"      {style.glyph('dot')} {unusable_words(one.unusable_replies)}", "dim"))
     return lines
+
+
+def unusable_words(count: int) -> str:
+    return f"{count} unusable {'reply' if count == 1 else 'replies'}"
+
+
+def see_replies(judges: Iterable[scorecard.JudgeDoc], run: str | None) -> str | None:
+    """The command that shows the replies that gave no answer, where there are any."""
+    return f"honestone judge read {line(run)}" if run and any(judge.unusable_replies for judge in judges) else None
 
 
 _STATE_MARKS: Final = {"AVAILABLE": ("yes", "green"), "DEGRADED": ("warn", "yellow")}
@@ -418,7 +431,10 @@ def footer(doc: scorecard.ScorecardDoc, style: Style) -> list[str]:
         lines += next_line("again", f"honestone show {line(doc.run)}", style)
     if doc.verdict == "fail":
         lines += next_line("next", improve_command(doc), style)
-    if doc.verdict == "inconclusive" and any(judge.is_absent and not judge.hint for judge in doc.judges):
+    see = see_replies(doc.judges, doc.run)
+    if see is not None:
+        lines += next_line("next", see, style)
+    elif doc.verdict == "inconclusive" and any(judge.is_absent and not judge.hint for judge in doc.judges):
         lines += next_line("next", "honestone doctor", style)
     return lines
 

@@ -138,11 +138,11 @@ def draft_rubric(workspace: Workspace, request: NewRubricRequest, observer: Obse
     if request.judge != NO_MODEL and (request.judge is not None or not is_complete(draft)):
         draft, notes = asyncio.run(_with_model(workspace, said, request.judge, shipped, kept, observer))
     if lacking := drafting.shortage(draft.criteria):
-        raise UsageError(
-            "; ".join(one.words for one in lacking),
-            hint=" ".join(f'--item "{one.id}: ..."' for one in lacking)
-            + ' (repeat it), or --anchors "NAME: A | B | C | D | E", or --judge MODEL to draft them',
-        )
+        by_hand = " ".join(f'--item "{one.id}: ..."' for one in lacking)
+        by_hand += ' (repeat it), or --anchors "NAME: A | B | C | D | E", or '
+        # A model that was asked in vain is asked again by the same command.
+        by_model = "another model (--judge NAME)" if notes else "--judge MODEL to draft them"
+        raise UsageError("; ".join((*notes, *(one.words for one in lacking))), hint=by_hand + by_model)
     draft = with_bars(draft, said)
     for problem in drafting.draft_problems(draft):
         raise UsageError(problem)

@@ -12,6 +12,7 @@ from honestone.app.drafting_model import make_model, reply_key
 from honestone.app.suites.subject import load_skill
 from honestone.app.workspace import Workspace
 from honestone.core.authoring.suite_drafting import (
+    ModelTasks,
     TaskDraft,
     draft_suite,
     made_suite,
@@ -23,6 +24,7 @@ from honestone.core.errors import UsageError
 from honestone.core.skill.skill_file import Skill
 from honestone.core.suite.case import Suite
 from honestone.formats.drafts.cases import TABLES, suite_from_table
+from honestone.system.drawing import count
 from honestone.system.files import printable
 
 if TYPE_CHECKING:
@@ -173,11 +175,11 @@ async def _by_model(workspace: Workspace, name: str, skill: Skill, most: int, no
         notes.append(f"{name} could not be asked ({model}), {own}")
         return ()
     try:
-        tasks, problems = await _asked_twice(workspace, name, model, skill, most)
+        tasks, problems, calls = await _asked_twice(workspace, name, model, skill, most)
     finally:
         await model.close()
     if len(tasks) < min(FEWEST, most):
-        notes.append(f"what {name} drafted could not be used ({problems[0]}), {own}")
+        notes.append(f"what {name} drafted in {count(calls, 'call')} could not be used ({problems[0]}), {own}")
         return ()
     notes.append(f"drafted by {name}")
     notes += [f"left out of what {name} drafted: {problem}" for problem in problems]
@@ -186,37 +188,56 @@ async def _by_model(workspace: Workspace, name: str, skill: Skill, most: int, no
 
 async def _asked_twice(
     workspace: Workspace, name: str, model: Model, skill: Skill, most: int
-) -> tuple[Sequence[TaskDraft], tuple[str, ...]]:
-    """The longest list of tasks, and what was wrong with the last reply.
+) -> tuple[Sequence[TaskDraft], tuple[str, ...], int]:
+    """The longest list of tasks, what was wrong with the last reply, and the calls that were made.
 
-    A reply is kept before it is read, so that the same question is never paid for twice.
+    A reply is kept before it is read, so that the same question is never paid for twice. One without a task that can be used
+    is evidence, and is asked for again.
     """
-    from honestone.core.reading.json_text import objects_in
     from honestone.ports import CallFailed, Prompt
-    from honestone.prompts.task_drafting import tasks_prompt
+    from honestone.prompts.task_drafting import TASKS_SCHEMA, tasks_prompt
     from honestone.system.files import write_atomically
 
     best: Sequence[TaskDraft] = ()
     problems: tuple[str, ...] = ()
+    calls = 0
     for _ in range(2):
         prompt = tasks_prompt(skill.name, skill.text, problems, most=most)
         kept = workspace.store / "drafts" / f"{reply_key(name, prompt).removeprefix('sha256:')[:32]}.txt"
-        if not kept.exists():
+        read = _read_tasks(kept, most) if kept.exists() else None
+        if read is None or not read.tasks:
+            calls += 1
             try:
-                reply = (await model.complete(Prompt(text=prompt))).text
+                reply = (await model.complete(Prompt(text=prompt, schema=TASKS_SCHEMA))).text
             except CallFailed as failed:
-                return best, (failed.reason,)
+                return best, (failed.reason,), calls
+            if read is not None:
+                kept.rename(_evidence_file(kept))
             write_atomically(kept, reply.encode("utf-8", "replace"), private=True)
-        found = [one.value for one in objects_in(kept.read_text("utf-8")).found if "tasks" in one.value]
-        if not found:
-            problems = ('it has no JSON object with "tasks"',)
-            continue
-        read = read_model_tasks(found[-1]["tasks"], most=most)
+            read = _read_tasks(kept, most)
         problems = read.problems
         best = max(best, read.tasks, key=len)
         if not problems:
             break
-    return best, problems
+    return best, problems, calls
+
+
+def _read_tasks(kept: Path, most: int) -> ModelTasks:
+    """The tasks of a reply on disk."""
+    from honestone.core.reading.json_text import objects_in
+
+    found = [one.value for one in objects_in(kept.read_text("utf-8")).found if "tasks" in one.value]
+    if not found:
+        return ModelTasks(tasks=(), problems=('it has no JSON object with "tasks"',))
+    return read_model_tasks(found[-1]["tasks"], most=most)
+
+
+def _evidence_file(kept: Path) -> Path:
+    """A free name next to a reply for what it was before."""
+    number = 1
+    while (free := kept.with_suffix(f".unusable-{number}.txt")).exists():
+        number += 1
+    return free
 
 
 # ---------------------------------------------------------------------------------------------------- from sessions

@@ -71,6 +71,7 @@ class CaseRecord:
     passed_by: str | None = None
     is_brief: bool = False
     _refused: tuple[int, ...] = ()
+    _unanswered: frozenset[int] = frozenset()
     _result: CaseResult | None = None
 
     def add(self, event: OutputProduced | AttemptJudged | CasePassedBy) -> None:
@@ -83,7 +84,7 @@ class CaseRecord:
                 self._add_ballots(event)
             case CasePassedBy():
                 self.passed_by = event.reason
-                self.ask_again()  # what was refused before was not asked again
+                self._forget(self._refused)  # what was refused before was not asked again
 
     @property
     def low_confidence(self) -> bool:
@@ -101,6 +102,9 @@ class CaseRecord:
             self._refused = (*self._refused, number)
         elif number in self._refused:
             self._refused = tuple(other for other in self._refused if other != number)
+        self._unanswered -= {number}
+        if any(ballot.unusable and not ballot.marks for ballot in event.ballots):
+            self._unanswered |= {number}
         self.ballots[number] = event.ballots
         produced = self.produced.get(number)
         if produced is None or produced.error is None:
@@ -108,8 +112,12 @@ class CaseRecord:
             self._end(judge_attempt(number, card, self.case, verdict))
 
     def ask_again(self) -> None:
-        """Forget what a limit refused: whoever resumes the run has it asked once more."""
-        for number in self._refused:
+        """Forget what a limit refused, and what a judge gave only unusable replies to: a run that is resumed asks for it again."""
+        self._forget((*self._refused, *self._unanswered))
+        self._unanswered = frozenset()
+
+    def _forget(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
             self.ballots.pop(number, None)
             self.attempts.pop(number, None)
         self._refused, self._result = (), None
@@ -306,6 +314,8 @@ def tally_of(cases: Iterable[CaseRecord]) -> SuiteTally:
                 seen = (ballot.judge, ballot.state, ballot.sandbox or "")
                 if seen not in ballots:
                     ballots[seen] = replace(ballot, marks={}, problems=(), repairs=(), earlier=())
+                elif ballot.unusable:
+                    ballots[seen] = replace(ballots[seen], unusable=ballots[seen].unusable + ballot.unusable)
         return one.result
 
     rates = rates_of(map(look, cases))

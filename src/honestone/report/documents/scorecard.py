@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from honestone.core.numbers import Number, exact, money, points
 from honestone.system.drawing import count, line
@@ -220,6 +221,7 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
     `asked`: how often it was asked this question, where it was more than once
     `problems`, `repairs`: what was wrong in its replies, and what was repaired; absent where there is nothing
     `hint`: what to do about its reason; absent where that is not known
+    `unusable`: how many of its replies gave no answer; absent where none. `honestone judge read RUN` shows them
     `usage`: calls, recorded replies, tokens and money of this judge; absent where the record does not tell judges apart
     """
 
@@ -230,11 +232,16 @@ class JudgeDoc(Struct, frozen=True, kw_only=True):
     repairs: list[str] | UnsetType = UNSET
     asked: AskedDoc | UnsetType = UNSET
     hint: str | UnsetType = UNSET
+    unusable: int | UnsetType = UNSET
     usage: UsageDoc | UnsetType = UNSET
 
     @property
     def is_absent(self) -> bool:
         return self.state != "AVAILABLE"
+
+    @property
+    def unusable_replies(self) -> int:
+        return 0 if self.unusable is UNSET else self.unusable
 
     @property
     def troubles(self) -> list[str]:
@@ -453,13 +460,16 @@ def states_words(judges: Iterable[JudgeDoc]) -> str:
 
 
 def worst_states(judges: Iterable[JudgeDoc]) -> list[JudgeDoc]:
-    """Each judge once, in its worst state: one artifact that it failed on must not hide behind the others."""
+    """Each judge once, in its worst state: one artifact that it failed on must not hide behind the others. Its unusable
+    replies are those of all."""
     worst: dict[str, JudgeDoc] = {}
+    unusable: dict[str, int] = {}
     for judge in judges:
+        unusable[judge.id] = unusable.get(judge.id, 0) + judge.unusable_replies
         known = worst.get(judge.id)
         if known is None or (judge.is_absent and not known.is_absent):
             worst[judge.id] = judge
-    return list(worst.values())
+    return [replace(judge, unusable=unusable[id] or UNSET) for id, judge in worst.items()]
 
 
 _DISAGREEMENT: Final = "disagreement: "

@@ -635,7 +635,9 @@ class SuiteReportDoc(Struct, frozen=True, kw_only=True):
     @property
     def judge_states(self) -> list[scorecard.JudgeDoc]:
         """Each judge once, in its worst state over the run and its cases."""
-        return scorecard.worst_states([*self.judges, *(judge for case in self.cases for judge in case.judges)])
+        # The unusable replies of the run are those of all its cases already.
+        of_cases = (replace(judge, unusable=UNSET) for case in self.cases for judge in case.judges)
+        return scorecard.worst_states([*self.judges, *of_cases])
 
 
 _OURS: Final = ("honestone", "native")

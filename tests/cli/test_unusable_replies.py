@@ -1,0 +1,113 @@
+"""Replies that gave no answer: evidence in the record, shown by `judge read RUN`, and asked for again by the same command."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from .desk import Desk
+
+MODEL = """
+import pathlib, re, sys
+prompt = sys.stdin.read()
+calls = pathlib.Path("calls.txt")
+calls.write_text((calls.read_text() if calls.exists() else "") + "x")
+if not pathlib.Path("good").exists():
+    print("I LIKECHEESE.")
+    sys.exit()
+import json
+start = prompt.rindex('{"token"')
+form = json.JSONDecoder().raw_decode(prompt[start:])[0]
+asked = dict(re.findall(r"^\\[(\\d+)\\] (.+)$", prompt[prompt.rindex("Requirements:"):], re.M))
+for number, requirement in asked.items():
+    form["answers"][number] = {"answer": "contains the word" not in requirement}
+print(json.dumps(form))
+"""
+JUDGE = f"cmd:{sys.executable} -I -S model.py"
+
+
+@pytest.fixture
+def small(desk: Desk) -> Desk:
+    desk.file("model.py", MODEL)
+    desk.file("note.md", "A note.\n")
+    desk.file("rubric.yaml", "rubric: 1\nthreshold: 60\ncriteria:\n  - {id: a, requirement: It is a note}\n")
+    return desk
+
+
+def calls(desk: Desk) -> int:
+    path = desk.folder / "calls.txt"
+    return len(path.read_text()) if path.exists() else 0
+
+
+def test_the_same_command_asks_again_and_repeats_no_usable_call(small: Desk) -> None:
+    """Two calls in vain, one that is read, none after that; the report of the first run says how to see the replies."""
+    ask = ("eval", "note.md", "--rubric", "rubric.yaml", "--judge", JUDGE)
+    first = small.run(*ask)
+    assert first.code == 3 and calls(small) == 2
+    assert "2 unusable replies" in first.out and "honestone judge read" in first.out
+    assert "honestone doctor" not in first.out
+    (small.folder / "good").touch()
+    second = small.run(*ask, "--json")
+    assert second.code == 0 and calls(small) == 3
+    assert "unusable" not in second.json["judges"][0]
+    assert small.run(*ask).code == 0 and calls(small) == 3
+
+
+def test_judge_read_shows_the_replies_of_a_run(small: Desk) -> None:
+    """As text and as JSON, of an eval, a comparison of two texts and a suite; a run without any says so."""
+    small.file("other.md", "Another note.\n")
+    small.file("suite.yaml", "suite: 1\nrubric: {file: rubric.yaml}\ncases:\n  - {id: one, input: A note.}\n")
+    for command in (
+        ("eval", "note.md", "--rubric", "rubric.yaml", "--judge", JUDGE),
+        ("judge", "pairwise", "note.md", "other.md", "--rubric", "rubric.yaml", "--judge", JUDGE),
+        ("eval", "suite.yaml", "--target", "cmd:cat", "--judge", JUDGE),
+    ):
+        ran = small.run(*command)
+        assert ran.code == 3, ran.out + ran.err
+        shown = small.run("judge", "read", "last")
+        assert shown.code == 0 and "I LIKECHEESE." in shown.out, (command, shown.out + shown.err)
+        found = small.run("judge", "read", "last", "--json").json
+        assert {reply["text"].strip() for reply in found["replies"]} == {"I LIKECHEESE."}
+    (small.folder / "good").touch()
+    assert small.run("eval", "note.md", "--rubric", "rubric.yaml", "--judge", JUDGE).code == 0
+    assert small.run("judge", "read", "last").out.startswith("0 unusable replies")
+
+
+def test_judge_read_needs_a_kind_or_a_run(small: Desk) -> None:
+    """Neither, both, and a run that is not there are refused with what to type."""
+    assert small.run("judge", "read").is_refusal
+    assert small.run("judge", "read", "last", "--kind", "score").is_refusal
+    assert small.run("judge", "read", "nowhere").is_refusal
+
+
+def test_a_suite_asks_again_only_where_the_judge_gave_no_answer(small: Desk) -> None:
+    """The second run of the suite pays for the case that has none."""
+    small.file("suite.yaml", "suite: 1\nrubric: {file: rubric.yaml}\ncases:\n  - {id: one, input: A note.}\n")
+    first = small.run("eval", "suite.yaml", "--target", "cmd:cat", "--judge", JUDGE)
+    assert first.code == 3 and "2 unusable replies" in first.out
+    (small.folder / "good").touch()
+    assert small.run("eval", "suite.yaml", "--target", "cmd:cat", "--judge", JUDGE).code == 0 and calls(small) == 3
+    assert small.run("eval", "suite.yaml", "--target", "cmd:cat", "--judge", JUDGE).code == 0 and calls(small) == 3
+
+
+def test_an_unusable_draft_is_asked_for_again(small: Desk) -> None:
+    """The message says who drafted it, in how many calls, and what was wrong; the reply stays as evidence."""
+    words = ("--about", "a note", "--criterion", "subject: what changed", "--criterion", "why: the reason")
+    ask = ("rubric", "new", *words, "--judge", JUDGE, "--yes", "--output", "new.yaml")
+    first = small.run(*ask)
+    assert first.is_refusal and calls(small) == 2
+    assert JUDGE in first.err and "in 2 calls" in first.err and "JSON" in first.err
+    assert "--judge MODEL" not in first.err
+    items = {"subject": "file module test page table", "why": "fault user ticket release measurement"}
+    criteria = [
+        {
+            "id": id,
+            "requirement": id,
+            "items": [f"{id.capitalize()} names the {word} that was changed" for word in listed.split()],
+        }
+        for id, listed in items.items()
+    ]
+    small.file("model.py", f"print({json.dumps({'criteria': criteria})!r})\n")
+    assert small.run(*ask).code == 0 and (small.folder / "new.yaml").exists()
