@@ -102,6 +102,7 @@ def scorecard_document(
         threshold=_as_points(rubric.threshold),
         floor=_as_points(rubric.floor),
         low_confidence=scored.low_confidence,
+        low_confidence_reason=scorecard.LOW_CONFIDENCE if scored.low_confidence else UNSET,
         self_evaluated=any(ballot.kind == "self" and bool(ballot.marks) for ballot in ballots),
         criteria=_with_notes(criteria, ballots),
         judges=[

@@ -22,7 +22,7 @@ VERDICTS: Final = {
     "inconclusive": "COULD NOT BE JUDGED",
     "skipped": "SKIPPED",
 }
-LOW_CONFIDENCE: Final = "fewer than two judges marked everything, so nothing cross-checks the score"
+LOW_CONFIDENCE: Final = "fewer than two judges marked everything; `honestone calibrate` measures a judge"
 LOW_CONFIDENCE_NAME: Final = "LOW CONFIDENCE"
 NOTHING_CAN_FAIL: Final = "nothing can fail: threshold and floors are 0, and nothing is required"
 SELF_EVALUATED: Final = "the marks come from the worker's own model"
@@ -343,6 +343,7 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     `score`, `interval`: the overall score, `null` when a needed mark is missing; what is known, lowest and highest
     `threshold`, `floor`: the rubric's bars, or those of the command line
     `low_confidence`: whether some item had fewer than two voters among judges; `false` where code answers all
+    `low_confidence_reason`: what that means and what to do; absent otherwise
     `self_evaluated`: whether some marks come from the worker's own model (`improve --self`)
     `criteria`: every node of the tree, parents before children
     `judges`: who took part, and the state of each
@@ -372,6 +373,7 @@ class ScorecardDoc(Struct, frozen=True, kw_only=True):
     threshold: int | float = 0
     floor: int | float = 0
     low_confidence: bool = False
+    low_confidence_reason: str | UnsetType = UNSET
     self_evaluated: bool = False
     criteria: list[CriterionDoc] = []
     judges: list[JudgeDoc] = []
@@ -429,7 +431,7 @@ def low_confidence_of(lonely: int, judged: int, what: str = "case") -> list[tupl
     if not lonely:
         return []
     where = f"the {what}" if judged == 1 else f"{lonely:,} of {count(judged, what)}"
-    told = f"fewer than two judges marked everything in {where}, so nothing cross-checks the verdict"
+    told = f"fewer than two judges marked everything in {where}; `honestone calibrate` measures a judge"
     return [(LOW_CONFIDENCE_NAME, told)]
 
 
