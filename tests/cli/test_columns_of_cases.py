@@ -59,3 +59,18 @@ def test_a_label_that_no_target_has_is_said(desk: Desk) -> None:
     case = "{id: a, input: x, targets: [smal], checks: [{contains: x}]}"
     desk.file("s.yaml", f"suite: 1\ntarget: {{use: 'cmd:cat', label: small}}\ncases: [{case}]\n")
     assert "no target of this suite has the label `smal`" in desk.run("suite", "check", "s.yaml").out
+
+
+def test_a_program_of_promptfoo_is_read_without_the_white_space_around_it(desk: Desk) -> None:
+    """promptfoo cuts what an `exec:` provider prints; a target of ours is read as it is."""
+    desk.file("say.py", "print(); print('hello')")
+    desk.file(
+        "promptfooconfig.yaml",
+        "prompts: [hi]\nproviders: ['exec:python3 say.py']\ntests: [{assert: [{type: equals, value: hello}]}]\n",
+    )
+    assert desk.run("eval", "promptfooconfig.yaml", "-q").code == 0
+    converted = desk.run("suite", "convert", "promptfooconfig.yaml")
+    assert "output: trimmed" in converted.out
+    native = converted.out.replace("output: trimmed", "output: text")
+    desk.file("suite.yaml", native)
+    assert desk.run("eval", "suite.yaml", "-q").code == 1

@@ -62,7 +62,6 @@ def test_what_is_html_and_what_holds_some(text: str, is_html: bool, has_html: bo
         ("Here: <order><id>1</id></order>", "not XML: syntax error at line 1, column 1"),
         ("<order><note>1</note></order>", "it has no element `order.id`"),
         ("<all><order><id>1</id></order></all>", "it has no element `order.id`"),
-        ("<!DOCTYPE order [<!ENTITY x 'y'>]><order><id>&x;</id></order>", "it declares entities, which are not read"),
         ("<!DOCTYPE order SYSTEM 'file:///etc/passwd'><order><id>1</id></order>", None),
         ("\ud800<order/>", "not XML"),
     ],
@@ -129,7 +128,7 @@ def test_a_text_made_to_take_long_is_not_met_either_way() -> None:
     """Elements in elements that all lack what is asked for: what was not looked at is neither there nor not there."""
     text = "<a>" * 10_000 + "</a>" * 10_000
     for kind in ("contains-xml", "not-contains-xml"):
-        assert said({kind: "a.b"}, text) == (False, "it has too many elements to look at all of them")
+        assert said({kind: "a.b"}, text) == (None, "it has too many elements to look at all of them")
 
 
 def test_arguments_that_make_no_sense_are_refused() -> None:

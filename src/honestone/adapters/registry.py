@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from honestone import ports
 from honestone.core.ballot import JudgeKind
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from honestone import ports
     from honestone.adapters.models.batches.options import BatchOptions
     from honestone.adapters.stores.place import StorePlace
-    from honestone.core.suite.case import Case
+    from honestone.core.suite.case import Case, OutputForm
     from honestone.system.process import Program
 
 CLIS = ("codex", "gemini", "claude")
@@ -49,7 +49,7 @@ TARGET_TIMEOUT = 300.0
 class AdapterContext:
     """What every factory may need. `artifact` is the resolved path of what is improved; `person` gives whoever sits at
     the terminal (a `judges.human.Person`), where there is one. `cases` are those of the suite that a target is for, in
-    `suite_folder`; `target_output` says whether its output is JSON, and
+    `suite_folder`; `target_output` says what form its output has, and
     `target_parameters` are those of a model API. `hidden` are paths in a folder artifact that a worker
     is not shown; `ask` makes calls to a worker's model with retries around them. Without `commands` nothing is made that
     runs a program or contacts a host which its name or the settings choose. `batches`:
@@ -60,7 +60,7 @@ class AdapterContext:
     judge_timeout: float = JUDGE_TIMEOUT
     worker_timeout: float = WORKER_TIMEOUT
     target_timeout: float = TARGET_TIMEOUT
-    target_output: str = "text"
+    target_output: OutputForm = "text"
     target_parameters: Mapping[str, Any] = field(default_factory=dict)
     cases: Sequence[Case] = ()
     suite_folder: Path | None = None
@@ -287,8 +287,7 @@ def _command_target(named: Named) -> ports.Target:
     from honestone.adapters.targets.command import CommandTarget
 
     context = named.context
-    output: Literal["text", "json"] = "json" if context.target_output == "json" else "text"
-    return CommandTarget(_program("target", named, context.target_timeout), output=output)
+    return CommandTarget(_program("target", named, context.target_timeout), output=context.target_output)
 
 
 def _python_target(named: Named) -> ports.Target:

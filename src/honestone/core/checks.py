@@ -24,6 +24,7 @@ from honestone.core.added_kinds import added_kinds
 from honestone.core.artifact import Entry, Version
 from honestone.core.errors import RubricError
 from honestone.core.field_accuracy import field_problems
+from honestone.core.gave_up import GaveUp as GaveUp
 from honestone.core.json_value import NOTE_LIMIT as NOTE_LIMIT
 from honestone.core.json_value import Json, JsonObject, listed
 from honestone.core.json_value import line_of as line_of
@@ -33,11 +34,10 @@ from honestone.core.numbers import ONE, ZERO
 from honestone.core.rubric import Check, Item
 from honestone.core.suite.trace_checks import count_problems
 from honestone.core.tables import table_text
+from honestone.core.text_form import asks_for_line_breaks, form_words, normal, normal_value
 
-# Whether a text meets a check, and what was missing or found when it does not.
-Answer: TypeAlias = tuple[bool, str | None]
-
-# An answer, or None and why there is none.
+# What a check answers: met (True), unmet (False, with what was missing or found), or could not be judged (None, with why).
+# `not-` turns met and unmet round, and nothing else.
 Told: TypeAlias = tuple[bool | None, str | None]
 
 # What a target produced is judged as a file of this name.
@@ -268,37 +268,107 @@ def _object_fits(value: Mapping[object, object], schema: Schema) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextCheck:
-    """A check of a text, compiled once. `evaluate(text)` says whether it is met, and what is missing or found if not.
+    """A check of a text, compiled once. `evaluate(text)` says whether it is met, and what is missing or found if not; None
+    where a bound was met first.
 
     `guard_from`: a text as long as this may keep a backtracking pattern busy for ever, so it has to be evaluated under
     a time limit. None: never.
     """
 
     check: Check
-    evaluate: Callable[[str], Answer]
+    evaluate: Callable[[str], Told]
     guard_from: int | None = None
 
-    def __call__(self, text: str) -> Answer:
+    def __call__(self, text: str) -> Told:
         return self.evaluate(text)
 
 
-# Says what is wrong with a text, None when nothing is.
+# Says what is wrong with a text, None when nothing is. Raises GaveUp.
 _Look: TypeAlias = Callable[[str], str | None]
 
-_MET: Final[Answer] = (True, None)
+_MET: Final[Told] = (True, None)
 
 
 def compile_text_check(check: Check) -> TextCheck:
     """A check of the text family, or `is-json`, ready to be used on many texts. It has to be free of problems."""
-    miss, hit = (_LOOKS.get(check.kind) or _added(check))(check.value)
-    look = hit if check.negated else miss
+    look = _look_of(check)
 
-    def evaluate(text: str) -> Answer:
-        problem = look(text)
+    def evaluate(text: str) -> Told:
+        try:
+            problem = look(text)
+        except GaveUp as why:
+            return None, str(why)
+        except RecursionError:
+            return None, "the text is nested too deeply for this check"
         return _MET if problem is None else (False, problem)
 
     guard = _GUARDS[check.kind](check.value) if check.kind in _GUARDS else None
     return TextCheck(check=check, evaluate=evaluate, guard_from=guard)
+
+
+def _look_of(check: Check) -> _Look:
+    """The look at a text, in the forms that the check compares."""
+    build, side = _LOOKS.get(check.kind) or _added(check), int(check.negated)
+    as_written = build(check.value)[side]
+    if check.kind in _OF_NORMAL_FORM and not is_exact(check):
+        return lambda text: as_written(normal(text))
+    if check.kind not in _COMPARED or _asks_for_form(check):
+        return as_written
+    value = normal_value(check.value)
+    in_form = as_written if value == check.value else build(value)[side]
+    return _in_either_form(check, as_written, in_form)
+
+
+def _in_either_form(check: Check, as_written: _Look, in_form: _Look) -> _Look:
+    """A text meets the check as it is written, or in normal form. Where the form alone decides, the note says so."""
+    texts = _compared_texts(check)
+
+    def noted(problem: str, text: str) -> str:
+        return f"{problem} (the same but for its form: {form_words(text, *texts)})"
+
+    def exactly(text: str) -> str | None:
+        problem, plain = as_written(text), normal(text)
+        if problem is None or check.negated or (plain == text and in_form is as_written):
+            return problem
+        return noted(problem, text) if in_form(plain) is None else problem
+
+    def misses(text: str) -> str | None:
+        problem = as_written(text)
+        if problem is None:
+            return None
+        plain = normal(text)
+        return problem if plain == text and in_form is as_written else in_form(plain)
+
+    def has(text: str) -> str | None:
+        problem = as_written(text)
+        if problem is not None:
+            return problem
+        plain = normal(text)
+        if plain == text and in_form is as_written:
+            return None
+        problem = in_form(plain)
+        return None if problem is None else noted(problem, text)
+
+    if is_exact(check):
+        return exactly
+    return has if check.negated else misses
+
+
+def is_exact(check: Check) -> bool:
+    """Whether texts are compared as their bytes are, and in no other form."""
+    return check.options.get("exact") == "bytes"
+
+
+def _asks_for_form(check: Check) -> bool:
+    """Whether what it looks for is a form of texts: `not-contains: "\\r\\n"` wants a file without CRLF."""
+    if check.kind == "regex":
+        return _NAMES_CR.search(compile_regex(check.value).pattern) is not None
+    return any(map(asks_for_line_breaks, _compared_texts(check)))
+
+
+def _compared_texts(check: Check) -> Sequence[str]:
+    """The texts, or the pattern, that it compares a text with."""
+    return (compile_regex(check.value).pattern,) if check.kind == "regex" else check.words
 
 
 def is_text_check(check: Check) -> bool:
@@ -398,6 +468,15 @@ def _look_ends(value: str) -> tuple[_Look, _Look]:
     return misses, lambda text: note if ends(text) else None
 
 
+def searches(check: Check, text: str) -> list[tuple[re.Pattern[str], str]]:
+    """What a `regex` check searches, and by which pattern, one after the other until one is found."""
+    found = [(compile_regex(check.value), text)]
+    if is_exact(check) or _asks_for_form(check):
+        return found
+    other = (compile_regex(normal_value(check.value)), normal(text))
+    return found if other == found[0] else [*found, other]
+
+
 def _look_regex(value: str | Mapping[str, str]) -> tuple[_Look, _Look]:
     pattern = compile_regex(value)
     search, none_there = pattern.search, f"nothing matches /{visible(pattern.pattern, 120)}/"
@@ -436,7 +515,7 @@ def _count_words(text: str) -> int:
 
 
 def json_problem(text: str) -> str | None:
-    """Why a text is not one JSON value, with line and column; None when it is. NaN and Infinity are not JSON."""
+    """Why a text is not one JSON value, with line and column; None when it is. NaN and Infinity are not JSON. Raises GaveUp."""
     try:
         _STRICT.decode(text)
     except json.JSONDecodeError as error:
@@ -444,21 +523,28 @@ def json_problem(text: str) -> str | None:
     except ValueError as error:
         return f"not JSON: {error}"
     except RecursionError:
-        return "not JSON that can be read: nested too deeply"
+        raise GaveUp("it may be JSON, but is nested too deeply to be read") from None
     return None
 
 
 def json_parts(text: str) -> Iterator[str]:
-    """The JSON objects and lists in a text, outermost ones only, in order. After many beginnings that lead nowhere it ends."""
-    at, tries = 0, 0
-    while tries < _MOST_BEGINNINGS and (begin := _BEGINNING.search(text, at)) is not None:
+    """The JSON objects and lists in a text, outermost ones only, in order. Raises GaveUp at its end where it has not looked
+    at all of them."""
+    at, tries, is_too_deep = 0, 0, False
+    while (begin := _BEGINNING.search(text, at)) is not None:
+        if tries == _MOST_BEGINNINGS:
+            raise GaveUp(f"more than {_MOST_BEGINNINGS:,} places in it may be the beginning of JSON")
         start, tries = begin.start(), tries + 1
         try:
             _, at = _STRICT.raw_decode(text, start)
-        except (ValueError, RecursionError):
+        except RecursionError:
+            at, is_too_deep = start + 1, True
+        except ValueError:
             at = start + 1
         else:
             yield text[start:at]
+    if is_too_deep:
+        raise GaveUp("a part of it may be JSON, but is nested too deeply to be read")
 
 
 _BEGINNING: Final = re.compile(r"[\[{]")
@@ -487,7 +573,7 @@ def _look_refusal(value: object) -> tuple[_Look, _Look]:
 
 def _look_markup(kind: str, value: str | Sequence[str] | Literal[True] | None = None) -> tuple[_Look, _Look]:
     """`value`: the paths of elements that must be in it."""
-    from honestone.core.markup import TOO_MANY, markup_problem
+    from honestone.core.markup import markup_problem
 
     needed = () if value is None or value is True else _listed_words(value)
     verb, _, what = kind.partition("-")
@@ -496,10 +582,7 @@ def _look_markup(kind: str, value: str | Sequence[str] | Literal[True] | None = 
         return markup_problem(kind, text, needed)
 
     def has(text: str) -> str | None:
-        problem = markup_problem(kind, text, needed)
-        if problem is None:
-            return f"it {verb} {what.upper()}"
-        return problem if problem == TOO_MANY else None  # which says neither
+        return f"it {verb} {what.upper()}" if markup_problem(kind, text, needed) is None else None
 
     return misses, has
 
@@ -524,11 +607,23 @@ _LOOKS: Final[Mapping[str, Callable[..., tuple[_Look, _Look]]]] = {
     **{kind: partial(_look_markup, kind) for kind in ("is-html", "contains-html", "is-xml", "contains-xml")},
 }
 
+# Kinds that compare texts: as they are written, else in normal form.
+_COMPARED: Final = frozenset(
+    kind for kind in _LOOKS if "contains" in kind and kind.split("-")[-1] not in ("html", "xml")
+) | {"equals", "starts-with", "ends-with", "regex"}
+# Kinds that look at the normal form alone.
+_OF_NORMAL_FORM: Final = frozenset(["max-chars", "min-chars", "max-words", "min-words", "is-refusal"])
+# A pattern that names CR is about the bytes of line breaks.
+_NAMES_CR: Final = re.compile(r"\r|\\r|\\x0[dD]|\\u000[dD]|\\015")
+
 
 # -------------------------------------------------------------------------------------------------------- patterns
 
 _FLAGS: Final = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
 _REPEAT: Final = re.compile(r"(?<!\\)(?:\\\\)*[*+{]")
+# What may be left out: twenty of these in a row can be tried in a million ways.
+_OPTIONAL: Final = re.compile(r"(?<![\\*+?{}(])(?:\\\\)*\?")
+_MOST_OPTIONAL: Final = 12
 _REPEATED_GROUP: Final = re.compile(r"\)\s*[*+{]")
 # What a pattern may try unguarded: some tenths of a second.
 _AFFORDABLE_STEPS: Final = 10_000_000
@@ -550,6 +645,8 @@ def _guard_from(value: str | Mapping[str, str]) -> int | None:
     n repeats side by side may try every way of cutting a text in n parts, from every start."""
     pattern = value if isinstance(value, str) else value["pattern"]
     repeats = len(_REPEAT.findall(pattern))
+    if len(_OPTIONAL.findall(pattern)) > _MOST_OPTIONAL:
+        return 0
     if repeats == 0:
         return None
     if _REPEATED_GROUP.search(pattern):
@@ -657,7 +754,7 @@ class Kind:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedCheck:
     """A kind of check of another package. It is about a text: `look` makes of the argument, which fits `kind.schema`, what
-    says why a text does not meet it (None where it does)."""
+    says why a text does not meet it (None where it does). It raises GaveUp where it cannot tell."""
 
     kind: Kind
     look: Callable[..., _Look]

@@ -14,11 +14,13 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Final
 
+from honestone.core.gave_up import GaveUp
 from honestone.core.json_value import JsonObject, built, listed, quoted, visible
 from honestone.core.numbers import ONE, exact
 from honestone.core.rubric import Check
 from honestone.core.suite.trace_checks import same
 from honestone.core.tables import table_text
+from honestone.core.text_form import normal_value
 
 Date = tuple[int, int, int]
 
@@ -84,8 +86,11 @@ def _table(check: Check) -> JsonObject:
 
 
 def fields_answer(check: Check, document: object) -> tuple[bool, str | None]:
-    """Whether the fields of a JSON value meet the check, and what is wrong with those that do not fit."""
-    rules, least = built(_rules, _table(check))
+    """Whether the fields of a JSON value meet the check, and what is wrong with those that do not fit. Raises GaveUp."""
+    table = _table(check)
+    if check.options.get("exact") != "bytes":
+        table, document = normal_value(table), normal_value(document)
+    rules, least = built(_rules, table)
     wrong = {rule: why for rule in rules if (why := field_problem(rule, document)) is not None}
     score = 1 - sum((rule.weight for rule in wrong), Fraction(0)) / sum(rule.weight for rule in rules)
     met = score >= least and not any(rule.required for rule in wrong)
@@ -109,6 +114,8 @@ def _fits(rule: FieldRule, found: object) -> bool:
     match rule.match:
         case "numeric_tolerance":
             number, wanted = number_of(found), number_of(rule.expected)
+            if number is None and _is_too_long_a_number(found):
+                raise GaveUp(f"the number at {visible(rule.path, 60)} is too long to be compared")
             if number is None or wanted is None:
                 return False
             margin = rule.tolerance * abs(wanted) if rule.relative else rule.tolerance
@@ -166,11 +173,25 @@ def number_of(value: object) -> Fraction | None:
         return None
 
 
+_ANY_NUMBER: Final = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*")
+
+
+def _is_too_long_a_number(value: object) -> bool:
+    """Whether it is a number, but not one that `number_of` reads."""
+    if isinstance(value, str):
+        return value.isascii() and _ANY_NUMBER.fullmatch(value) is not None
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 # ------------------------------------------------------------------------------------------------------------- dates
 
 _MONTHS: Final = "january february march april may june july august september october november december".split()
 _PARTS: Final[Mapping[str, str]] = tomllib.loads(table_text("field_accuracy"))["parts_of_a_date"]
 _TIME: Final = r"(?:[T ]\d{2}:\d{2}\S*)?"
+
+
+# Longer than any form of a date, without the white space around it.
+_LONGEST_DATE: Final = 1000
 
 
 @lru_cache(maxsize=128)
@@ -192,7 +213,10 @@ def date_pattern(written: str) -> re.Pattern[str] | None:
 
 def _days(value: object, formats: Sequence[str]) -> frozenset[Date]:
     """The days that a text can mean in the first form that fits it."""
-    if not isinstance(value, str) or len(value) > 100:
+    if not isinstance(value, str):
+        return frozenset()
+    value = value.strip()
+    if len(value) > _LONGEST_DATE:
         return frozenset()
     for written in formats:
         pattern = date_pattern(written)

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 from xml.parsers import expat
 
+from honestone.core.gave_up import GaveUp
+
 # A quoted attribute may hold `>`, but not `<`: XML forbids it, and a search ends at the next one.
 _TAG: Final = re.compile(r"""<(/?)([^\W\d][\w.:-]*)(?:\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*+)?>|<[^\W\d][\w.:-]*/>""")
 _VOID: Final = frozenset("area base br col embed hr img input link meta param source track wbr".split())
@@ -39,7 +41,7 @@ _START: Final = 100
 
 def markup_problem(kind: str, text: str, needed: Sequence[str] = ()) -> str | None:
     """Why a text does not meet `is-html`, `contains-html`, `is-xml` or `contains-xml`; None when it does. `needed`: elements
-    that the XML must have, by their path (`root.child`)."""
+    that the XML must have, by their path (`root.child`). Raises GaveUp where a bound is met."""
     match kind:
         case "is-html":
             return _html_problem(text)
@@ -135,7 +137,7 @@ def _xml_problem(text: str, needed: Sequence[str]) -> str | None:
     try:
         parser.Parse(text.strip().encode("utf-8", "replace"), True)
     except _EntityDeclared:
-        return "it declares entities, which are not read"
+        raise GaveUp("it declares entities, which are not read") from None
     except expat.ExpatError as error:
         why = expat.ErrorString(error.code)
         return f"not XML: {why} at line {error.lineno}, column {error.offset + 1}"
@@ -149,8 +151,12 @@ class _EntityDeclared(Exception):
 
 def _contains_xml_problem(text: str, needed: Sequence[str]) -> str | None:
     """Why no element in a text is well-formed XML; with paths, why there is not one for each root that has all of its own."""
-    if _xml_problem(text, needed) is None:
-        return None
+    why_not_whole = None
+    try:
+        if _xml_problem(text, needed) is None:
+            return None
+    except GaveUp as why:
+        why_not_whole = why
     wanted: dict[str, list[str]] = {} if needed else {"": []}
     for path in needed:
         wanted.setdefault(path.partition(".")[0], []).append(path)
@@ -169,7 +175,7 @@ def _contains_xml_problem(text: str, needed: Sequence[str]) -> str | None:
             element = text[places.pop() : tag.end()]
             left -= len(element) + _START
             if left < 0:
-                return TOO_MANY
+                raise GaveUp(TOO_MANY)
             problem = _xml_problem(element, wanted[root])
             if problem is not None:
                 problems[root] = problem
@@ -177,5 +183,7 @@ def _contains_xml_problem(text: str, needed: Sequence[str]) -> str | None:
             del wanted[root]
             if not wanted:
                 return None
+    if why_not_whole is not None:
+        raise why_not_whole
     root = next(iter(wanted))
     return problems.get(root, f"it has no element `{root}`" if root else "no XML element in it")

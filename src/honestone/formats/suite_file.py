@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar, cast
 from honestone.core.errors import FileError, HonestoneError, RubricError, UsageError
 from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, TIERS, Check, Criterion, Item, Rubric, free_id, slug
 from honestone.core.suite.case import (
+    OUTPUT_FORMS,
     SUITE_VERSION,
     AttemptRule,
     Case,
@@ -684,7 +685,7 @@ class _SuiteReading(RubricReading):
         return Split(self._choice("split", tuple(Split), value, path, owner))
 
     def output(self, value: Any, path: FilePath, owner: str) -> str:
-        return self._choice("output", ("text", "json"), value, path, owner)
+        return self._choice("output", OUTPUT_FORMS, value, path, owner)
 
     def tags(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...]:
         if not isinstance(value, list):

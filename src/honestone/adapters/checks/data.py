@@ -12,10 +12,12 @@ from typing import Any, Final
 from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.subject import Setting, Subject, finding, over_texts
 from honestone.core.artifact import Version, as_text, digest_of
-from honestone.core.checks import Told, json_parts, json_problem, quoted, visible
+from honestone.core.checks import GaveUp, Told, is_exact, json_parts, json_problem, quoted, visible
 from honestone.core.errors import FileError, UsageError
 from honestone.core.field_accuracy import fields_answer
+from honestone.core.json_value import Json
 from honestone.core.rubric import Check
+from honestone.core.text_form import normal_value
 from honestone.ports import Finding
 
 _LONG: Final = "the schema takes more than {:g} s on this text"
@@ -85,7 +87,7 @@ def _contains(text: str, problem_of: Callable[[str], tuple[str | None, bool]] | 
             return True, f"found {quoted(part[:80])}"
         wrong, is_sure = problem, is_sure and can_tell
     if found == _MOST_PARTS:
-        return None, f"more than {_MOST_PARTS} pieces of JSON are in it"
+        raise GaveUp(f"more than {_MOST_PARTS} pieces of JSON are in it")
     return (False if is_sure else None), wrong
 
 
@@ -117,6 +119,16 @@ def _validator(check: Check, setting: Setting, version: Version | None) -> Calla
         raise UsageError(f"`{check.kind}` is not a valid JSON Schema: {visible(f'{where}: {error.message}')}") from None
     # A registry of its own: without one, the library would look up unknown references on the network.
     validator = validators(schema, registry=known.REGISTRY)
+    in_form = None if is_exact(check) else validators(normal_value(schema), registry=known.REGISTRY)
+
+    def best_error(value: Json) -> Any:
+        """The error that says most, as the text is written and then in normal form."""
+        error = jsonschema.exceptions.best_match(validator.iter_errors(value))
+        if error is None or in_form is None:
+            return error
+        plain = normal_value(value)
+        is_same = plain == value and in_form.schema == schema
+        return error if is_same else jsonschema.exceptions.best_match(in_form.iter_errors(plain))
 
     def problem_of(text: str) -> tuple[str | None, bool]:
         problem = json_problem(text)
@@ -124,7 +136,7 @@ def _validator(check: Check, setting: Setting, version: Version | None) -> Calla
             return problem, True
         try:
             value = json.loads(text)
-            errors = _bounded(lambda: jsonschema.exceptions.best_match(validator.iter_errors(value)))
+            errors = _bounded(lambda: best_error(value))
         except text_checks.TookTooLong:
             return _LONG.format(text_checks.PATTERN_SECONDS), False
         except (unresolvable, RecursionError, ValueError) as error:
@@ -140,10 +152,12 @@ def _bounded(compute: Callable[[], Any]) -> Any:
 
 
 def _calls_in(text: str) -> str:
-    """The calls of functions in a reply, in the words of any API, as a JSON list of `name` and `arguments`."""
+    """The calls of functions in a reply, in the words of any API, as a JSON list of `name` and `arguments`. Raises GaveUp."""
     try:
         return json.dumps(list(_calls(json.loads(text))))
-    except (ValueError, RecursionError):
+    except RecursionError:
+        raise GaveUp("it is nested too deeply to look for calls") from None
+    except ValueError:
         return "[]"
 
 
@@ -185,7 +199,11 @@ def _schema(check: Check, setting: Setting, version: Version | None) -> Any:
         raise FileError(
             f"the schema {check.value!r} is not there, or not text", hint="its path is relative to the rubric's folder"
         )
-    if problem := json_problem(text):
+    try:
+        problem = json_problem(text)
+    except GaveUp as why:
+        problem = str(why)
+    if problem:
         raise UsageError(f"the schema {check.value!r} is {problem}")
     return json.loads(text)
 

@@ -13,6 +13,7 @@ from honestone.core.contract import digest_json
 from honestone.core.errors import UsageError
 from honestone.core.likeness import cosine
 from honestone.core.rubric import Check
+from honestone.core.text_form import normal
 from honestone.ports import CallFailed, Embedder, Finding, Usage
 from honestone.system.telemetry import is_traced, span_of
 
@@ -34,9 +35,9 @@ async def find(check: Check, subject: Subject) -> Finding:
     embedder = _embedder(check, subject.setting)
     bar, best = check.option("min_score", DEFAULT_BARS["similar"]), 0.0
     try:
-        said = await _vector(embedder, subject.text, subject)
+        said = await _vector(embedder, normal(subject.text), subject)
         for reference in check.words:
-            best = max(best, cosine(said, await _vector(embedder, reference, subject)))
+            best = max(best, cosine(said, await _vector(embedder, normal(reference), subject)))
             if best >= bar:
                 break
     except CallFailed as failed:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from honestone.adapters.checks.subject import Subject, finding
+from honestone.core.checks import GaveUp, is_exact
 from honestone.core.likeness import bleu, edit_distance, gleu, rouge_n
 from honestone.core.rubric import Check
+from honestone.core.text_form import normal
 from honestone.ports import Finding
 
 # The score (0-1) that meets a check which names none.
@@ -18,7 +20,8 @@ DEFAULT_DISTANCE: Final = 5
 async def find(check: Check, subject: Subject) -> Finding:
     if check.kind == "levenshtein":
         return _distance(check, subject.text)
-    return measured(check, _MEASURES[check.kind](check, subject.text))
+    references = [normal(words) for words in check.words]
+    return measured(check, _MEASURES[check.kind](check, normal(subject.text), references))
 
 
 def measured(check: Check, score: float) -> Finding:
@@ -31,16 +34,20 @@ def measured(check: Check, score: float) -> Finding:
 
 def _distance(check: Check, text: str) -> Finding:
     most = check.option("max", DEFAULT_DISTANCE)
+    wanted = check.text
+    if not is_exact(check):
+        text, wanted = normal(text), normal(wanted)
     try:
-        distance = edit_distance(text, check.text, most)
+        distance = edit_distance(text, wanted, most)
     except ValueError as error:
-        return Finding(met=None, note=str(error))
+        raise GaveUp(str(error)) from None
     said = f"more than {most}" if distance is None else str(distance)
     return finding(check, (distance is not None, f"the edit distance is {said}"))
 
 
-_MEASURES: Final[Mapping[str, Callable[[Check, str], float]]] = {
-    "rouge-n": lambda check, text: rouge_n(text, check.text, check.option("n", 1)),
-    "bleu": lambda check, text: bleu(text, check.words),
-    "gleu": lambda check, text: gleu(text, check.words),
+# The check, the text and the references, all in normal form.
+_MEASURES: Final[Mapping[str, Callable[[Check, str, Sequence[str]], float]]] = {
+    "rouge-n": lambda check, text, references: rouge_n(text, references[0], check.option("n", 1)),
+    "bleu": lambda check, text, references: bleu(text, references),
+    "gleu": lambda check, text, references: gleu(text, references),
 }

@@ -13,7 +13,16 @@ from typing import Any, Final, Protocol, cast
 from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.subject import Setting, Subject
 from honestone.core.artifact import Version
-from honestone.core.checks import KINDS, TextCheck, Told, compile_text_check, is_text_check, is_transformed
+from honestone.core.checks import (
+    KINDS,
+    GaveUp,
+    TextCheck,
+    Told,
+    compile_text_check,
+    is_text_check,
+    is_transformed,
+    visible,
+)
 from honestone.core.rubric import Check
 from honestone.ports import Embedder, Finding, Once, Output
 from honestone.system.files import printable
@@ -216,6 +225,15 @@ def _with_judging(
 
 
 async def _answered(check: Check, subject: Subject) -> Finding:
+    """The answer of a check's family. A bound that is met on the way is an answer of its own, whatever the family and
+    whether it is negated or not."""
+    try:
+        return await _by_family(check, subject)
+    except GaveUp as why:
+        return Finding(met=None, note=visible(str(why)))
+
+
+async def _by_family(check: Check, subject: Subject) -> Finding:
     family = cast(Answers, _family(check))
     if not is_transformed(check):
         return await family.find(check, subject)

@@ -192,10 +192,10 @@ async def _run(
 
 
 def _reply_in(path: Path) -> Mapping[str, Json] | None:
-    """The answer as the code's runner left it; None where there is none."""
+    """The answer as the code's runner left it; None where there is none. Raises FinalAnswer for one that is too large."""
     with contextlib.suppress(OSError, ValueError, RecursionError):
         if path.stat().st_size > _LARGEST_REPLY:
-            return {"error": f"its reply is larger than {_LARGEST_REPLY / 1e6:g} MB"}
+            raise code.FinalAnswer(None, f"its reply is larger than {_LARGEST_REPLY / 1e6:g} MB")
         found: Mapping[str, Json] = json.loads(path.read_bytes())
         return found
     return None

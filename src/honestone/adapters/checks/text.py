@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Final, NoReturn, TypeVar
 
 from honestone.adapters.checks.subject import Subject, over_texts
-from honestone.core.checks import TextCheck, Told, compile_regex, compile_text_check, line_of, quoted, visible
+from honestone.core.checks import TextCheck, Told, compile_text_check, line_of, quoted, searches, visible
 from honestone.core.rubric import Check
 from honestone.ports import Finding
 
@@ -100,9 +100,13 @@ def in_time(compute: Callable[[], T], seconds: float) -> T:
 _SEARCH: Final = """\
 import json, re, sys, warnings
 warnings.simplefilter("ignore")
-asked = json.load(sys.stdin)
-match = re.search(asked["pattern"], asked["text"], asked["flags"])
-json.dump(None if match is None else [match.start(), match[0][:100]], sys.stdout)
+found = None
+for number, asked in enumerate(json.load(sys.stdin)):
+    match = re.search(asked["pattern"], asked["text"], asked["flags"])
+    if match is not None:
+        found = [number, match.start(), match[0][:100]]
+        break
+json.dump(found, sys.stdout)
 """
 
 
@@ -110,13 +114,13 @@ def _in_another_process(check: Check, text: str) -> Told:
     """The same search where it can be ended: some 20 ms slower, for threads that no signal reaches."""
     from honestone.system.process import base_environment
 
-    pattern = compile_regex(check.value)
-    asked = json.dumps({"pattern": pattern.pattern, "flags": int(pattern.flags), "text": text})
+    tried = searches(check, text)
+    asked = [{"pattern": pattern.pattern, "flags": int(pattern.flags), "text": one} for pattern, one in tried]
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", _SEARCH],
             env=base_environment(),
-            input=asked.encode(),
+            input=json.dumps(asked).encode(),
             capture_output=True,
             timeout=PATTERN_SECONDS,
             check=True,
@@ -129,5 +133,6 @@ def _in_another_process(check: Check, text: str) -> Told:
     if (match is None) == check.negated:
         return True, None
     if match is None:
-        return False, f"nothing matches /{visible(pattern.pattern, 120)}/"
-    return False, f"found {quoted(match[1])} on line {line_of(text, match[0])}"
+        return False, f"nothing matches /{visible(tried[0][0].pattern, 120)}/"
+    number, start, matched = match
+    return False, f"found {quoted(matched)} on line {line_of(tried[number][1], start)}"

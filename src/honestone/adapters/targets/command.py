@@ -10,12 +10,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, TOO_LONG, as_output
 from honestone.adapters.targets.working_directory import Room, room_for
 from honestone.core.checks import visible
-from honestone.core.suite.case import Case
+from honestone.core.suite.case import Case, OutputForm
 from honestone.ports import NothingToClose, Output, Task
 from honestone.system import process
 from honestone.system.process import Program, anchor_program, require_program, why_failed
@@ -24,10 +23,10 @@ from honestone.system.process import Program, anchor_program, require_program, w
 class CommandTarget(NothingToClose):
     """Any end but exit code 0, a time-out, output that is too long or not UTF-8 is an error, never a low score."""
 
-    def __init__(self, program: Program, *, output: Literal["text", "json"] = "text") -> None:
+    def __init__(self, program: Program, *, output: OutputForm = "text") -> None:
         self._program = program
-        self._is_json = output == "json"
-        self.identity = {"kind": "cmd", **program.identity, **({"output": "json"} if self._is_json else {})}
+        self._form = output
+        self.identity = {"kind": "cmd", **program.identity, **({"output": output} if output != "text" else {})}
         self.needs = program.needs
 
     def refuse(self, cases: Sequence[Case]) -> None:
@@ -74,7 +73,9 @@ class CommandTarget(NothingToClose):
             if file.stat().st_size > OUTPUT_LIMIT:
                 return Output(text="", error=TOO_LONG, duration_ms=took)
             data = file.read_bytes()
-        return as_output(data, is_json=self._is_json, duration_ms=took)
+        if self._form == "trimmed":
+            data = data.strip()
+        return as_output(data, is_json=self._form == "json", duration_ms=took)
 
 
 def prompt_of(task: Task) -> str:

@@ -77,6 +77,11 @@ class CaseWorkspace:
         return {"copy": self.copy, "files": dict(self.files), "git": self.git, "ref": self.ref}
 
 
+# What a command prints: its text as it is, without the white space around it, or a JSON object.
+OutputForm: TypeAlias = Literal["text", "trimmed", "json"]
+OUTPUT_FORMS: Final[tuple[OutputForm, ...]] = ("text", "trimmed", "json")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSpec:
     """What a suite says about its target. `use` is what `--target` takes. `skill`: the artifact is installed as an agent skill.
@@ -88,7 +93,7 @@ class TargetSpec:
     label: str | None = None
     skill: bool | None = None
     timeout: float | None = None
-    output: Literal["text", "json"] = "text"
+    output: OutputForm = "text"
     repeatable: bool = False
     parameters: JsonObject = field(default_factory=dict)
 

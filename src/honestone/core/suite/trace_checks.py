@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
 
 from honestone.core.json_value import listed, quoted
 from honestone.core.numbers import exact
+from honestone.core.text_form import normal_value
 
 if TYPE_CHECKING:
     from honestone.core.rubric import Check
@@ -70,7 +71,7 @@ class WantedCall:
         if self.arguments is None or self.args == "ignore":
             return True
         compare = same if self.args == "exact" else within
-        return compare(dict(self.arguments), dict(call.arguments))
+        return compare(normal_value(dict(self.arguments)), normal_value(dict(call.arguments)))
 
 
 @lru_cache(maxsize=256)

@@ -18,7 +18,7 @@ from honestone.core.images import IMAGE_MARK, written_images
 from honestone.core.json_value import Json
 from honestone.core.rubric import free_id, slug
 from honestone.core.script import Script
-from honestone.core.suite.case import AttemptRule, Case, Message, Suite, TargetSpec
+from honestone.core.suite.case import AttemptRule, Case, Message, OutputForm, Suite, TargetSpec
 from honestone.formats.csv_rows import csv_rows
 from honestone.formats.document import Document, MarkedLine
 from honestone.formats.marked import Marked, parse_marked
@@ -267,7 +267,9 @@ class _Config:
                 continue
             self.reading.note(f"promptfoo: provider `{provider.id}` is the target `{use}`")
             label = provider.label or (provider.id if has_columns else None)
-            spec = TargetSpec(use=use, label=label, parameters=provider.parameters)
+            # promptfoo cuts the white space around what a program prints.
+            output: OutputForm = "trimmed" if provider.id.startswith("exec:") else "text"
+            spec = TargetSpec(use=use, label=label, parameters=provider.parameters, output=output)
             if spec in targets:
                 self.reading.note(f"promptfoo: provider `{provider.id}` is named twice; its cases run once")
             else:
