@@ -296,3 +296,51 @@ def _locked(root: Path) -> tuple[Desk, tuple[str, ...]]:
     ended = desk.run("rubric", "lock", "r.yaml", "art", *judge)
     assert ended.code == 0, ended
     return desk, ("eval", "art", "--rubric", "r.yaml", *judge)
+
+
+LOOK = """
+import os, pathlib, sys
+at, found = os.getppid(), []
+for _ in range(4):
+    try:
+        found += [word.decode() for word in open(f'/proc/{at}/environ', 'rb').read().split(b'\\0') if b'SECRET' in word]
+    except OSError:
+        pass
+    at = int(open(f'/proc/{at}/stat').read().rpartition(')')[2].split()[1]) or 1
+pathlib.Path(DESK, 'seen.txt').write_text(f'looked {found}')
+print('x')
+"""
+
+
+@pytest.mark.parametrize("who", ["target", "setup", "warm target", "worker", "judge"])
+def test_no_program_reads_our_environment(who: str, tmp_path: Path) -> None:
+    """A key in honestone's environment is out of reach through /proc: for targets, set-ups, workers and judges."""
+    if not Path("/proc/self/environ").exists():
+        pytest.skip("no /proc here")
+    desk = Desk(Desk.new(tmp_path).root, {"OPENAI_API_KEY": "sk-SECRET"})
+    look = LOOK.replace("DESK", repr(str(desk.folder)))
+    desk.put("look.py", look)
+    desk.put(
+        "warm.py",
+        "def answer(prompt):\n    exec(open(" + repr(str(desk.folder / "look.py")) + ").read())\n    return 'x'\n",
+    )
+    program = f"{PYTHON} {desk.folder / 'look.py'}"
+    target = {"target": f"cmd:{program}", "warm target": "python:warm:answer"}.get(who, "cmd:cat")
+    setup = f"setup: {program}\n" if who == "setup" else ""
+    desk.put(
+        "s.yaml", f"suite: 1\ntarget: {target}\n{setup}cases:\n  - {{id: a, input: x, checks: [{{contains: x}}]}}\n"
+    )
+    desk.put("a.md", "x\n")
+    desk.put("r.yaml", "rubric: 1\ncriteria: [{id: good, requirement: It is good}]\n")
+    if who == "judge":
+        words = ["eval", "a.md", "--rubric", "r.yaml", "--judge", f"script:{program}"]
+    elif who == "worker":
+        judge = ["--judge", desk.judge("j.py", False), "--rounds", "1"]
+        words = ["improve", "a.md", "--rubric", "r.yaml", *judge, "--worker", f"cmd:{program}"]
+    else:
+        words = ["eval", "s.yaml"]
+    # The shell that starts it has no key: what can be read above honestone is not honestone's to hide.
+    running = desk.start(*words)
+    out, err = running.communicate(timeout=120)
+    assert desk.has("seen.txt"), (out, err)
+    assert desk.read("seen.txt") == "looked []"

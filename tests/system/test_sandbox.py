@@ -252,6 +252,75 @@ def test_no_capability_and_no_way_to_get_one(box, copy):
     assert not Path("/mark").exists() and not (copy.parent.parent / "mark").exists()
 
 
+CHANGES = """
+import ctypes, os, sys
+c = ctypes.CDLL(None, use_errno=True)
+outside, inside = sys.argv[1:]
+def call(*words): return c.syscall(*words)
+def tried(what):
+    try:
+        return what() not in (None, 0)
+    except OSError:
+        return True
+by = os.open(outside, os.O_RDONLY)
+os.symlink(outside, 'link')
+folder = os.open('.', os.O_RDONLY)
+refused = {
+    'chmod': lambda: os.chmod(outside, 0o666), 'fchmod': lambda: os.fchmod(by, 0o666), 'through a link': lambda: os.chmod('link', 0o666),
+    'from a folder': lambda: os.chmod(os.path.relpath(outside), 0o666, dir_fd=folder), 'by its number': lambda: os.chmod(f'/proc/self/fd/{by}', 0o666),
+    'utime': lambda: os.utime(outside, (1, 1)), 'futime': lambda: os.utime(by, (1, 1)), 'chown': lambda: os.chown(outside, os.getuid(), os.getgid()),
+    'fchown': lambda: os.fchown(by, os.getuid(), os.getgid()), 'setxattr': lambda: os.setxattr(outside, 'user.x', b'1'),
+    'fsetxattr': lambda: os.setxattr(by, 'user.x', b'1'), 'chmod2': lambda: call(452, -100, outside.encode(), 0o666, 0), 'chattr': lambda: call(16 if os.uname().machine == 'x86_64' else 29, by, 0x40086602, ctypes.byref(ctypes.c_long(0x40))),
+    'unshare': lambda: c.unshare(0x10000000), 'io_uring': lambda: call(425, 1, bytes(200)), 'owner': lambda: os.chown('own', 12, 12), 'suid': lambda: os.chmod('own', 0o4755) or os.stat('own').st_mode & 0o4000 == 0,
+}
+open('own', 'w').close()
+print(*[name for name, what in refused.items() if not tried(what)])
+os.chmod('own', 0o751); os.utime('own', (1, 2)); os.chown('own', -1, os.getgid()); os.fchmod(os.open('own', os.O_RDONLY), 0o750); os.utime('link', (1, 1), follow_symlinks=False)
+os.chmod(inside, 0o700)
+at = os.stat('own')
+print(oct(at.st_mode & 0o7777), at.st_mtime)
+"""
+
+
+def test_modes_times_and_owners_change_in_the_private_copy_only(copy, tmp_path):
+    """Under Landlock: by name, descriptor, link and number; no new user namespace. In the copy they change as ever."""
+    try:
+        box = Sandbox.choose("landlock")
+    except UsageError as error:
+        pytest.skip(error.message)
+    if os.uname().machine not in ("x86_64", "aarch64"):
+        pytest.skip("the filter is for x86_64 and aarch64")
+    outside = tmp_path / "seen" / "secret"
+    outside.parent.mkdir()
+    outside.write_text("x")
+    outside.chmod(0o600)
+    before = outside.stat()
+    (copy / "folder").mkdir()
+    ended = inside(box, [sys.executable, "-c", CHANGES, str(outside), "folder"], copy, outside.parent)
+    assert ended.stdout.decode().splitlines() == ["", "0o750 2.0"], ended
+    after = outside.stat()
+    assert (after.st_mode, after.st_mtime_ns, after.st_uid) == (before.st_mode, before.st_mtime_ns, before.st_uid)
+    assert (copy / "folder").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tar cf t.tar a && mkdir z && tar xpf t.tar -C z",
+        "cp -a a b",
+        "export HOME=$PWD; git init -q g && git -C g config a.b c",
+        "install -m 700 a b",
+    ],
+)
+def test_tools_that_set_modes_work_in_the_box(box, copy, line):
+    """tar, cp, git and install in the private copy."""
+    if shutil.which("git") is None:
+        pytest.skip("no git here")
+    (copy / "a").write_text("x")
+    ended = inside(box, ["/bin/sh", "-ec", line], copy)
+    assert ended.exit == 0 and not ended.stderr, ended
+
+
 def test_the_kernels_settings_cannot_be_written(box, copy):
     """Root's user id may write below /proc/sys without any capability; inside it cannot."""
     before = Path("/proc/sys/kernel/core_pattern").read_text()

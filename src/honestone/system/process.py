@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, ClassVar, Final
+from typing import IO, Any, ClassVar, Final, TypeVar
 
 from honestone.core.errors import UsageError
 from honestone.core.needs import MachineNeeds
@@ -35,7 +35,10 @@ from honestone.core.secret_names import looks_secret
 from honestone.ports import CallFailed, WorkDone
 from honestone.system.telemetry import telemetry
 
+T = TypeVar("T")
+
 OUTPUT_LIMIT: Final = 4_000_000
+_PR_SET_DUMPABLE: Final = 4
 # Seconds between asking a group to end (SIGTERM) and ending it (SIGKILL).
 GRACE: Final = 0.5
 
@@ -265,6 +268,46 @@ def _tell(loop: asyncio.AbstractEventLoop, done: asyncio.Future[Ended], outcome:
         loop.call_soon_threadsafe(settle)
 
 
+@cache
+def hide_our_environment() -> None:
+    """From here on our own environment, with its keys, cannot be read through /proc, nor our memory. Then no core of ours is
+    written either. Root reads it by capabilities: see `give_up_looking_into_others`."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def give_up_looking_into_others() -> None:
+    """Takes from this thread, and from the programs that it starts, the capabilities to read another process's environment. For
+    threads that start a program and end: it cannot be taken back. Only root has them."""
+    if sys.platform == "linux" and os.geteuid() == 0:
+        from honestone.system._child import LOOKS_INTO_OTHERS, drop_capabilities, libc
+
+        drop_capabilities(libc(), LOOKS_INTO_OTHERS)
+
+
+def in_a_thread_that_starts(start: Callable[[], T]) -> T:
+    """What `start` returns, called in a thread of its own, whose programs cannot look into us."""
+    outcome: list[T] = []
+    problem: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            hide_our_environment()
+            give_up_looking_into_others()
+            outcome.append(start())
+        except BaseException as error:
+            problem.append(error)
+
+    thread = threading.Thread(target=work, name="honestone-start")
+    thread.start()
+    thread.join()
+    if problem:
+        raise problem[0]
+    return outcome[0]
+
+
 @dataclass
 class _Watched:
     """One program, from start to end, seen from the thread that watches it."""
@@ -317,6 +360,8 @@ class _Watched:
         )
 
     def _start(self) -> subprocess.Popen[bytes]:
+        hide_our_environment()
+        give_up_looking_into_others()
         if not self.cwd.is_dir():
             raise NotStarted(f"no such folder: {self.cwd}")
         if not self.argv:

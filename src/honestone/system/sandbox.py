@@ -63,7 +63,6 @@ _ALLOW: Final = (
     "allow user namespaces; for a container: --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
 )
 _LANDLOCK_CREATE_RULESET: Final = 444
-_PR_SET_DUMPABLE: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +101,6 @@ class Sandbox:
         """
         match self.name:
             case "none":
-                _hide_our_environment()
                 return list(argv), None
             case "landlock":
                 return list(argv), _rules(argv, writable, tuple(visible), tuple(closed))
@@ -165,16 +163,6 @@ def _how_to_have_bubblewrap() -> str:
 def _has_landlock() -> bool:
     """Whether this kernel has Landlock, and lets us use it."""
     return sys.platform == "linux" and int(ctypes.CDLL(None).syscall(_LANDLOCK_CREATE_RULESET, None, 0, 1)) > 0
-
-
-@cache
-def _hide_our_environment() -> None:
-    """Where nothing else keeps a program from it: our own environment, with its keys, cannot be read through /proc.
-
-    Then no core of ours is written either. Root reads it by capabilities that the launcher takes away.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 @cache

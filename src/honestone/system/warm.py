@@ -14,6 +14,7 @@ import subprocess
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -45,17 +46,7 @@ class WarmProgram:
         self._wire.setblocking(False)
         self._stderr, self._printed = bytearray(), 0
         try:
-            self._process = subprocess.Popen(
-                [*argv, str(theirs.fileno())],
-                cwd=cwd,
-                env={"HONESTONE_ROOM": str(self.room), **env},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                start_new_session=True,
-                pass_fds=(theirs.fileno(),),
-            )
+            self._process = process.in_a_thread_that_starts(partial(self._start, argv, cwd, env, theirs.fileno()))
         except (OSError, ValueError) as error:
             self._wire.close()
             _leave(self.room)
@@ -68,6 +59,19 @@ class WarmProgram:
         process.watch_group(self._process.pid)
         # Also when nobody holds it any more, and when we exit.
         self._end = weakref.finalize(self, _end, self._process, self._wire, self.room)
+
+    def _start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], wire: int) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [*argv, str(wire)],
+            cwd=cwd,
+            env={"HONESTONE_ROOM": str(self.room), **env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+            pass_fds=(wire,),
+        )
 
     async def ask(self, message: bytes, timeout: float) -> bytes:
         """Its answer. Raises Gone where there is none within so many seconds, or none at all: it is ended by then."""
