@@ -133,3 +133,43 @@ def test_text_checks_are_interrupted_at_once(name: str) -> None:
     """Ctrl-C or SIGTERM in the middle of two thousand texts ends the call there, and not after the last of them."""
     ended = subprocess.run([sys.executable, "-c", INTERRUPTED, name], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (0, "Interrupted 50\n"), ended.stderr
+
+
+class _Frame:
+    """What data frames of all libraries have in common: the names of the columns, and going through it gives these."""
+
+    def __init__(self, *columns: str) -> None:
+        self.columns = list(columns)
+
+    def __iter__(self) -> Any:
+        return iter(self.columns)
+
+
+class _Dataset:
+    """A data set: its rows, and the names of its columns."""
+
+    column_names = ("question", "answer")
+
+    def __iter__(self) -> Any:
+        return iter([{"question": "a", "answer": "b"}])
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (_Frame("question", "answer"), "'question', 'answer'"),
+        (_Frame("id", "output", "score"), "TABLE['output']"),
+        (_Dataset(), "TABLE['answer']"),
+        ({"output": ["a", "b"]}, "ROW['output']"),
+        ([{"output": "a"}], "ROW['output']"),
+        (_Frame(), "none"),
+    ],
+)
+def test_a_table_is_refused_with_its_columns(table: Any, words: str) -> None:
+    """Its columns' names are not the texts that are judged; a column has to be named."""
+    with pytest.raises(honestone.UsageError, match=r"whole (table|row)") as caught:
+        honestone.evaluate_many(table, CHECKED)
+    assert words in str(caught.value.hint)
+    if not isinstance(table, list):
+        with pytest.raises(honestone.UsageError, match=r"whole (table|row)"):
+            honestone.evaluate(table, CHECKED)

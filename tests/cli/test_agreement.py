@@ -143,3 +143,121 @@ def test_words_that_truescore_cannot_read_are_refused(desk: Desk) -> None:
     desk.file("t.csv", "u,a,b\n1,lovely,bad\n")
     result = desk.run("agreement", "t.csv", "--unit", "u", "-f", "truescore")
     assert result.is_refusal and "lovely" in result.err
+
+
+@pytest.mark.parametrize(
+    "word", ["", " ", "NaN", "nan", "N/A", "n/a", "NA", "#N/A", "<NA>", "NULL", "null", "None", "NaT", "-", "–", "."]
+)
+@pytest.mark.parametrize("other", ["yes", "3"])
+def test_what_programs_write_for_a_missing_rating_is_missing(desk: Desk, word: str, other: str) -> None:
+    """Two of them in a row are no agreement, in words as in numbers."""
+    rows = [("1", word, word), ("2", other, other), ("3", other, other), ("4", other, word)]
+    desk.file("t.csv", "item,a,b\n" + "".join(f'{id},"{a}","{b}"\n' for id, a, b in rows))
+    found = measured(desk, "agreement", "t.csv", "--unit", "item", "--json")
+    assert (found["missing"], found["complete_units"]) == (3, 2), found
+    assert found["level"] == ("nominal" if other == "yes" else "interval")
+
+
+@pytest.mark.parametrize("word", ["none", "no", "0", "unknown", "neither"])
+def test_a_word_that_may_be_a_rating_is_one(desk: Desk, word: str) -> None:
+    """What a rater can mean by it is not taken for a gap."""
+    desk.file("t.csv", f"item,a,b\n1,{word},{word}\n2,yes,yes\n")
+    assert measured(desk, "agreement", "t.csv", "--unit", "item", "--json")["missing"] == 0
+
+
+@pytest.mark.parametrize(
+    "head", ["item", "id", "Item ID", "case_id", "artifact", "file", "", "Unnamed: 0", "index", "question", "sentence"]
+)
+@pytest.mark.parametrize("names", [["1", "2", "3"], ["a.md", "b.md", "c.md"]])
+def test_a_column_that_names_the_rows_is_no_rater(desk: Desk, head: str, names: list[str]) -> None:
+    """By its name, or because its words are different in every row; and the report says so."""
+    if head == "sentence" and names[0] == "1":
+        pytest.skip("numbers below a name that says nothing may be ratings")
+    rows = zip(names, ["yes", "yes", "no"], strict=True)
+    desk.file("t.csv", f"{head},a,b\n" + "".join(f"{name},{said},{said}\n" for name, said in rows))
+    found = measured(desk, "agreement", "t.csv", "--json")
+    assert found["raters"] == ["a", "b"] and found["raw_agreement"] == 1.0
+    assert any("not a rater" in note for note in found["notes"])
+    assert "not a rater" in desk.run("agreement", "t.csv").out
+    named = measured(desk, "agreement", "t.csv", "--raters", "a,b", "--json")
+    assert named["raters"] == ["a", "b"] and named["notes"] == []
+
+
+def test_columns_of_ratings_stay_raters(desk: Desk) -> None:
+    """Different numbers in every row may be ratings, and `judge` may be the name of one who rates."""
+    desk.file("t.csv", "id,score,judge\n1,10.5,9\n2,20,21\n3,30,33\n")
+    assert measured(desk, "agreement", "t.csv", "--json")["raters"] == ["score", "judge"]
+    desk.file("u.csv", "id,a\n1,yes\n2,no\n")
+    refused = desk.run("agreement", "u.csv")
+    assert refused.is_refusal and "`id` names the rows" in refused.err
+
+
+RUBRIC = """\
+rubric: 1
+criteria:
+  - {id: tone, requirement: It is kind, items: [{id: polite, requirement: Is polite}, {id: warm, requirement: Is warm}]}
+  - {id: short, requirement: It is short}
+"""
+
+
+@pytest.mark.parametrize("name", ["labels.jsonl", "labels.csv"])
+def test_the_file_that_label_writes_is_read(desk: Desk, name: str) -> None:
+    """Each rater is a column, a unit is an item of an artifact; the last of several labels counts, and a skip is a gap."""
+    desk.rubric(RUBRIC)
+    for letter in "ab":
+        desk.file(f"{letter}.md", f"{letter}\n")
+    if name.endswith(".csv"):
+        desk.file(
+            name,
+            "artifact,rater,tone/polite,tone/warm,short\na.md,ann,yes,no,yes\na.md,bob,yes,yes,\nb.md,ann,no,no,n/a\nb.md,bob,no,no,n/a\n",
+        )
+        assert desk.run("label", "a.md", "--rubric", "rubric.yaml", "--labels", name, "--agreement").code in (0, 2)
+        units, missing = 6, 1
+    else:
+        for rater in ("ann", "bob"):
+            keys = "y\nn\ny\ny\nn\nn\n" if rater == "ann" else "y\ny\ny\ny\nn\nn\n"
+            ended = desk.run(
+                "label", "a.md", "b.md", "--rubric", "rubric.yaml", "--labels", name, "--rater", rater, stdin=keys
+            )
+            assert ended.code == 0 and (desk.folder / name).exists(), ended.err
+        rows = (desk.folder / name).read_text().splitlines()
+        units, missing = len(rows) // 2, 0
+    found = measured(desk, "agreement", name, "--json")
+    assert found["raters"] == ["ann", "bob"] and (found["units"], found["missing"]) == (units, missing), found
+    assert 0 < found["raw_agreement"] < 1
+    assert any("what one rater said" in note for note in found["notes"])
+
+
+def test_a_label_that_settles_is_no_rater_and_may_be_the_truth(desk: Desk) -> None:
+    """It is the answer that the raters came to together; a later label of one rater counts."""
+    rows = [("ann", True), ("ann", False), ("bob", True), ("settled", True)]
+    lines = [{"artifact": "a.md", "rater": rater, "criterion": "tone", "value": value} for rater, value in rows]
+    lines += [{**line, "artifact": "b.md", "value": True} for line in lines[1:]]
+    desk.file("l.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    found = measured(desk, "agreement", "l.jsonl", "--json")
+    assert found["raters"] == ["ann", "bob"] and found["pairs"][0]["exact"] == 0.5
+    truth = measured(desk, "agreement", "l.jsonl", "--truth", "settled", "--json")
+    assert [(one["a"], one["b"], one["exact"]) for one in truth["pairs"]] == [
+        ("settled", "ann", 0.5),
+        ("settled", "bob", 1.0),
+    ]
+
+
+@pytest.mark.parametrize(("rater", "value"), [("rater", "label"), ("annotator", "rating"), ("Coder ID", "score")])
+def test_a_row_a_rating_is_read(desk: Desk, rater: str, value: str) -> None:
+    """As tools for annotation write it."""
+    rows = [("1", "ann", "3"), ("1", "bob", "3"), ("2", "ann", "1"), ("2", "bob", "2")]
+    desk.file("t.csv", f"item,{rater},{value}\n" + "".join(",".join(row) + "\n" for row in rows))
+    found = measured(desk, "agreement", "t.csv", "--json")
+    assert (found["raters"], found["units"], found["raw_agreement"]) == (["ann", "bob"], 2, 0.5)
+
+
+def test_a_list_of_rows_in_json_is_a_table(desk: Desk) -> None:
+    """And a document of `calibrate` is refused with where its ratings are."""
+    desk.file("t.json", json.dumps([{"item": 1, "a": 1, "b": 1}, {"item": 2, "a": 2, "b": 3}]))
+    assert measured(desk, "agreement", "t.json", "--json")["raters"] == ["a", "b"]
+    desk.file(
+        "c.json", json.dumps({"schema": "honestone.calibration/1", "labels": "labels.csv", "units": 2, "judges": []})
+    )
+    refused = desk.run("agreement", "c.json")
+    assert refused.is_refusal and "labels.csv" in refused.err, refused.err

@@ -47,6 +47,7 @@ def _document(found: Agreement, ratings: Ratings, request: AgreementRequest, lev
         raters=[name for name in ratings.columns if name != truth],
         truth=truth,
         missing=ratings.gaps,
+        notes=list(ratings.notes),
         off_scale=[
             OffScaleDoc(
                 unit=list(one.unit), rater=one.rater, value=int(one.value) if one.value.is_integer() else one.value

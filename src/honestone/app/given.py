@@ -51,6 +51,40 @@ def wrong(name: str, value: object, what: str, takes: str) -> UsageError:
     return UsageError(f"`{name}` is {shown}, which is not {what}", hint=f"it takes {takes}")
 
 
+_MOST_COLUMNS: Final = 12
+# Columns whose texts are more likely to be judged than others, the surest first.
+_JUDGED: Final = ("output", "actual_output", "response", "answer", "completion", "prediction", "text")
+
+
+def columns_of(value: object) -> list[str] | None:
+    """The columns of a table, or the keys of a row: of a data frame of any library, a data set, a mapping; None for others."""
+    if isinstance(value, str | bytes | PathLike):
+        return None
+    found = value if isinstance(value, Mapping) else getattr(value, "columns", getattr(value, "column_names", None))
+    if found is None or isinstance(found, str) or not isinstance(found, Iterable):
+        return None
+    return [str(column) for column in found]
+
+
+def _wrong_text(name: str, value: object, what: str, takes: str) -> UsageError:
+    """Something in place of a text: a table or a row of it is refused with its columns."""
+    columns = columns_of(value)
+    return wrong(name, value, what, takes) if columns is None else _whole_table(name, value, columns)
+
+
+def _whole_table(name: str, value: object, columns: Sequence[str]) -> UsageError:
+    is_row = isinstance(value, Mapping)
+    one = next((column for known in _JUDGED for column in columns if column.lower() == known), None)
+    more = ", ..." if len(columns) > _MOST_COLUMNS else ""
+    listed = f"{', '.join(map(repr, columns[:_MOST_COLUMNS]))}{more}" if columns else "none"
+    chosen = one or (columns[0] if columns else "COLUMN")
+    whole, part, symbol = ("row", "value", "ROW") if is_row else ("table", "column", "TABLE")
+    return UsageError(
+        f"`{name}` is a whole {whole} ({type(value).__name__}), and it is not said which {part} of it is judged",
+        hint=f"{'keys' if is_row else 'columns'}: {visible(listed, 300)}; name one: {symbol}[{chosen!r}]",
+    )
+
+
 # ------------------------------------------------------------------------------------------------- texts and paths
 
 
@@ -59,7 +93,7 @@ def text_or_path(value: object, workspace: Workspace, name: str = "artifact") ->
     if isinstance(value, PathLike):
         return Path(value)
     if not isinstance(value, str):
-        raise wrong(name, value, "a text or a path", "a text (str) or a path (Path)")
+        raise _wrong_text(name, value, "a text or a path", "a text (str) or a path (Path)")
     if not isinstance(value, Text) and names_a_file(value, workspace):
         raise UsageError(
             f"`{name}` is the text {visible(repr(str(value)), 80)}, and a file or folder has this name",
@@ -70,8 +104,9 @@ def text_or_path(value: object, workspace: Workspace, name: str = "artifact") ->
 
 def texts_or_paths(values: object, workspace: Workspace) -> tuple[str | Path, ...]:
     """Several of them. Raises UsageError also for a single one."""
-    if isinstance(values, str | bytes | PathLike | Mapping) or not isinstance(values, Iterable):
-        raise wrong("artifacts", values, "a list of artifacts", "a list of texts (str) and paths (Path)")
+    is_one = isinstance(values, str | bytes | PathLike) or columns_of(values) is not None
+    if is_one or not isinstance(values, Iterable):
+        raise _wrong_text("artifacts", values, "a list of artifacts", "a list of texts (str) and paths (Path)")
     return tuple(text_or_path(one, workspace, f"artifacts[{number}]") for number, one in enumerate(values))
 
 

@@ -11,7 +11,7 @@ import msgspec
 from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
 from honestone.formats.document import MOST_LINES
-from honestone.formats.marked import read_text
+from honestone.formats.marked import parse_marked, read_text
 from honestone.formats.nodes import MAX_BYTES, lines_in
 from honestone.formats.source import SourceErrors
 
@@ -71,12 +71,61 @@ def json_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, object]]]:
             ) from None
 
 
+def _is_lines(text: str) -> bool:
+    """Whether a text is JSON lines: its first line is an object, and another one follows."""
+    lines = [line for line in text.lstrip().split("\n", 2)[:2] if line.strip()]
+    return len(lines) == 2 and all(line.strip().startswith("{") and line.strip().endswith("}") for line in lines)
+
+
+def json_list_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, object]]]:
+    """The rows of a table that is one JSON value, with the line of each: a list of objects, alone or as the only list of an
+    object; or an object of columns. Raises FileError for another value."""
+    marked = parse_marked(text, name)
+    value, root = marked.value, marked.root
+    if isinstance(value, dict) and str(value.get("schema", "")).startswith("honestone."):
+        yield root.line, value  # a document of ours is itself, whatever lists it has
+        return
+    if isinstance(value, dict):
+        lists = [key for key, one in value.items() if _has_objects(one)]
+        if len(lists) != 1:
+            yield from ((root.line, row) for row in _rows_of_columns(value, name))
+            return
+        assert isinstance(root.children, dict)
+        value, root = value[lists[0]], root.children[lists[0]][1]
+    if not _has_objects(value):
+        raise _not_a_table(name)
+    for row, node in zip(value, root.below(), strict=True):
+        yield node.line, row
+
+
+def _has_objects(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+
+
+def _rows_of_columns(value: Mapping[str, object], name: str) -> Iterator[dict[str, object]]:
+    """`{"question": [...], "answer": [...]}`, as data frames and data sets are written; the lists may be mappings by row."""
+    columns = {key: list(one.values()) if isinstance(one, dict) else one for key, one in value.items()}
+    sizes = {len(one) if isinstance(one, list) else -1 for one in columns.values()}
+    if len(sizes) != 1 or sizes <= {-1, 0}:
+        raise _not_a_table(name)
+    for cells in zip(*(one for one in columns.values() if isinstance(one, list)), strict=True):
+        yield dict(zip(columns, cells, strict=True))
+
+
+def _not_a_table(name: str) -> FileError:
+    hint = 'a table is a list of rows, such as [{"input": "...", "reference": "..."}], or an object of columns'
+    return FileError("this JSON is not a table", place=f"{name}:1:1", hint=hint)
+
+
 def table_rows(
     path: Path, name: str, *, is_strict: bool = False, delimiters: str = ","
 ) -> Iterator[tuple[int, Mapping[str, object]]]:
-    """Those of a file: CSV by its ending, else JSON lines. Cells are parted by the one of `delimiters` that its first line has
-    most often. Raises FileError, and SourceErrors after the last row."""
+    """Those of a file: CSV by its ending, a JSON list where its text is one, else JSON lines. Cells are parted by the one of
+    `delimiters` that its first line has most often. Raises FileError, and SourceErrors after the last row."""
     text = read_text(path, most=MOST_LINES)
+    if path.suffix.lower() == ".json" and not _is_lines(text):
+        yield from json_list_rows(text, name)
+        return
     if path.suffix.lower() not in (".csv", ".tsv"):
         yield from json_rows(text, name)
         return

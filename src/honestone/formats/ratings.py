@@ -1,21 +1,42 @@
-"""Reading a table of ratings: a row a unit, a column a rater, in CSV or JSON lines."""
+"""Reading a table of ratings: a row a unit, a column a rater; or a row a rating, as `honestone label` and others write them. In
+CSV, JSON lines or a JSON list of rows."""
 
 from __future__ import annotations
 
+import math
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
-from honestone.core.labels import number_of
+from honestone.core.labels import COLUMNS, SOMEBODY, number_of
+from honestone.core.raters import SETTLED
 from honestone.core.statistics.agreement import Level, Value
 from honestone.formats.csv_rows import table_rows
+from honestone.formats.drafts.found import plain_name
 from honestone.formats.fields import near
+from honestone.formats.labels_file import LABEL
 
 Row: TypeAlias = Mapping[str, object]
+
+_NAMES: Final = {
+    role: tuple(words.split())
+    for role, words in tomllib.loads(Path(__file__).with_name("rating_words.toml").read_text("utf-8")).items()
+}
+_RATER, _VALUE = _NAMES["rater"], _NAMES["value"]
+_MISSING: Final = frozenset(_NAMES["missing"])
+
+
+def is_missing(text: str, *, has_answers: bool = False) -> bool:
+    """Whether a cell says that there is no rating. In labels (`has_answers`) `n/a` is one: what is asked does not apply."""
+    word = text.strip()
+    if has_answers and word.casefold() == "n/a":
+        return False
+    return not word or word == "None" or word.casefold() in _MISSING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,10 +65,11 @@ class Ratings:
     """A table as it was read: columns of equal length by rater, the truth among them. All values are numbers, or all words.
 
     `units` are the words of the unit's columns, a row each; `other` the columns that do not rate, as text,
-    without one that alone names the unit.
+    without one that alone names the unit. `notes`: what was taken for what, where nobody said it.
     """
 
     columns: Mapping[str, Sequence[Value | None]]
+    notes: Sequence[str] = ()
     off_scale: Sequence[OffScale] = ()
     has_words: bool = False
     units: Sequence[tuple[str, ...]] = ()
@@ -65,6 +87,13 @@ class _Table:
     name: str
     rows: list[tuple[int, Row]] = field(default_factory=list)
     columns: dict[str, None] = field(default_factory=dict)
+    # The columns that name a unit, where the form of the table says so.
+    unit: tuple[str, ...] = ()
+    # Columns that are neither raters nor units, unless they are named.
+    aside: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
+    # Of labels, `n/a` is an answer: what is asked does not apply.
+    has_answers: bool = False
 
 
 def read_ratings(path: Path, columns: Columns, level: Level | None = None) -> Ratings:
@@ -73,8 +102,11 @@ def read_ratings(path: Path, columns: Columns, level: Level | None = None) -> Ra
     Raises UsageError for a column that is not there and a word where numbers are needed, FileError and SourceErrors, with
     the line, for a file that is no such table."""
     table = _read(path)
+    columns = _with_units(table, columns)
     raters = _raters(table, columns)
-    cells = {name: [_cell(row.get(name), f"{table.name}:{line}", name) for line, row in table.rows] for name in raters}
+    cells = {
+        name: [_cell(row.get(name), f"{table.name}:{line}", name, table) for line, row in table.rows] for name in raters
+    }
     word = _first_word(cells)
     if word is not None and (columns.scale is not None or level not in (None, Level.NOMINAL)):
         at, name = word
@@ -90,6 +122,7 @@ def read_ratings(path: Path, columns: Columns, level: Level | None = None) -> Ra
     texts = {name: [_text(row.get(name)) for _, row in table.rows] for name in (*columns.unit, *columns.ignore)}
     return Ratings(
         columns=values,
+        notes=table.notes,
         off_scale=[one for _, one in off],
         has_words=word is not None,
         units=[tuple(texts[name][at] for name in columns.unit) for at in range(len(table.rows))],
@@ -132,6 +165,35 @@ def parse_scale(text: str) -> tuple[float, float]:
     raise UsageError(f"--scale is `{text}`, but must be LOW-HIGH with two numbers", hint="for example --scale 0-3")
 
 
+def _with_units(table: _Table, columns: Columns) -> Columns:
+    """The columns with those that name a unit, where nobody said which do. A name of a row is not a rating of it: no two
+    rows have the same, and its column's name or its words say so."""
+    named = (*columns.raters, *columns.ignore, columns.truth)
+    aside = tuple(name for name in table.aside if name not in named)
+    ignore = (*columns.ignore, *aside)
+    if columns.unit:
+        return replace(columns, ignore=ignore)
+    if table.unit:
+        return replace(columns, unit=table.unit, ignore=ignore)
+    if columns.raters:
+        return columns
+    unit = tuple(name for name in table.columns if name not in named and _names_rows(table, name))
+    if unit:
+        told = f"{', '.join(f'`{name}`' for name in unit)} names the rows, so it is not a rater"
+        table.notes.append(f"{told}; --raters names raters, --unit what names a row")
+    return replace(columns, unit=unit, ignore=ignore)
+
+
+def _names_rows(table: _Table, name: str) -> bool:
+    cells = [_text(row.get(name)) for _, row in table.rows]
+    if len(set(cells)) < len(cells) or (len(cells) < 2 and plain_name(name) not in _NAMES["unit"]):
+        return False
+    if plain_name(name) in _NAMES["unit"] or not plain_name(name):
+        return True
+    # Words that are different in every row are names; numbers may be ratings.
+    return len(cells) > 2 and all(number_of(cell) is None for cell in cells)
+
+
 def _raters(table: _Table, columns: Columns) -> list[str]:
     named = {"--unit": columns.unit, "--raters": columns.raters, "--ignore": columns.ignore}
     truth = () if columns.truth is None else (columns.truth,)
@@ -148,9 +210,16 @@ def _raters(table: _Table, columns: Columns) -> list[str]:
     if len(raters) < 2:
         raise UsageError(
             f"agreement needs two raters at least, but `{table.name}` has {len(raters)} ({', '.join(raters) or 'none'})",
-            hint="every column that is not named with --unit or --ignore is a rater",
+            hint=_hint_on_raters(table, columns),
         )
     return raters
+
+
+def _hint_on_raters(table: _Table, columns: Columns) -> str:
+    every = "every column that is not named with --unit or --ignore is a rater"
+    if table.unit or not columns.unit:
+        return every
+    return f"`{'`, `'.join(columns.unit)}` names the rows; {every}, and --raters names raters"
 
 
 # -------------------------------------------------------------------------------------------------------------- the file
@@ -158,24 +227,88 @@ def _raters(table: _Table, columns: Columns) -> list[str]:
 
 def _read(path: Path) -> _Table:
     table = _Table(path.name)
-    for line, row in table_rows(path, path.name, is_strict=True):
+    for line, row in table_rows(path, path.name, is_strict=True, delimiters=",;\t"):
         table.rows.append((line, row))
         table.columns.update(dict.fromkeys(row))
     if not table.rows:
         raise FileError(f"`{path.name}` has no rows", hint="a row is a unit, a column a rater")
-    return table
+    _refuse_documents(table)
+    return _by_rater(table)
+
+
+def _refuse_documents(table: _Table) -> None:
+    """Raises FileError for a document that `--json` printed: it has figures, and no ratings."""
+    schema = str(table.rows[0][1].get("schema", ""))
+    if not schema.startswith("honestone.") or schema == LABEL:
+        return
+    labels = table.rows[0][1].get("labels")
+    hint = (
+        f"the ratings are in its labels: honestone agreement {labels}"
+        if labels
+        else "a row is a unit, a column a rater"
+    )
+    raise FileError(f"`{table.name}` is a document ({schema}), not a table of ratings", hint=hint)
+
+
+def _by_rater(table: _Table) -> _Table:
+    """The same with a column a rater, where each row is what one rater said: of a label, or of a row of labels."""
+    by_name = {plain_name(name): name for name in reversed(table.columns)}
+    rater = next((by_name[name] for name in _RATER if name in by_name), None)
+    if rater is None and table.rows[0][1].get("schema") != LABEL:
+        return table
+    if "artifact" in table.columns and "criterion" in table.columns and "value" in table.columns:
+        unit: tuple[str, ...] = ("artifact", "criterion", "item")
+        return _turned(table, rater, unit, [(("criterion", "item"), "value")])
+    if "artifact" in table.columns and rater == "rater":
+        criteria = [name for name in table.columns if name not in COLUMNS]
+        return _turned(table, rater, ("artifact", "criterion"), [((name,), name) for name in criteria])
+    value = next((by_name[name] for name in _VALUE if name in by_name and by_name[name] != rater), None)
+    if value is None or rater is None:
+        return table
+    unit = tuple(name for name in table.columns if plain_name(name) in _NAMES["unit"] and name not in (rater, value))
+    units = {tuple(_text(row.get(name)) for name in unit) for _, row in table.rows}
+    has_rows_of_one_unit = bool(unit) and len(units) < len(table.rows)  # else `judge` and `score` may be two raters
+    return _turned(table, rater, unit, [((), value)]) if has_rows_of_one_unit else table
+
+
+def _turned(
+    table: _Table, rater: str | None, unit: tuple[str, ...], values: Sequence[tuple[tuple[str, ...], str]]
+) -> _Table:
+    """A row a unit. Of two ratings of one unit by one rater the later one counts, as it does where labels are read."""
+    turned, places = _Table(table.name, has_answers=True), dict[tuple[str, ...], int]()
+    kept = dict[tuple[str, ...], dict[str, object]]()
+    names = dict[str, None]()
+    for line, row in table.rows:
+        name = _text(row.get(rater)) if rater is not None else ""
+        for about, column in values:
+            own = {key: _text(row.get(key)) for key in unit if key in row}
+            if about and about != ("criterion", "item"):
+                own["criterion"] = about[0]
+            key = tuple(own.values())
+            places.setdefault(key, line)
+            kept.setdefault(key, {**own})[name or SOMEBODY] = row.get(column)
+            names[name or SOMEBODY] = None
+    turned.rows = [(places[key], row) for key, row in kept.items()]
+    own_names = dict.fromkeys(name for row in kept.values() for name in row if name not in names)
+    turned.columns = {**own_names, **names}
+    turned.unit = tuple(own_names)
+    turned.aside = (SETTLED,) if SETTLED in names else ()
+    turned.notes = [
+        f"each row is what one rater said: `{rater or 'rater'}` is who, {', '.join(own_names)} what it is about"
+    ]
+    return turned
 
 
 _WORDS: Final = {True: "true", False: "false"}
 
 
-def _cell(value: object, place: str, column: str) -> float | str | None:
-    """A gap is an empty cell, null, or a key that is left out."""
+def _cell(value: object, place: str, column: str, table: _Table) -> float | str | None:
+    """A gap is an empty cell, null, a key that is left out, or a word by which programs mean a missing value."""
     if isinstance(value, bool):
         return _WORDS[value]
     if isinstance(value, int | float):
-        return float(value)
-    if value is None or (isinstance(value, str) and not value.strip()):
+        return None if math.isnan(value) else float(value)
+    if value is None or (isinstance(value, str) and is_missing(value, has_answers=table.has_answers)):
         return None
     if isinstance(value, str):
         return value.strip()

@@ -50,6 +50,8 @@ def _facts(doc: AgreementDoc) -> Iterator[tuple[str, str]]:
         first = doc.off_scale[0]
         where = f" ({', '.join(map(line, first.unit))})" if first.unit else ""
         yield "off scale", f"{len(doc.off_scale):,} left out, the first by {line(first.rater)}: {first.value}{where}"
+    for note in doc.notes:
+        yield "read as", line(note, 300)
     yield "alpha", f"{_number(_alpha_of(doc))} at level {doc.level} (Krippendorff)"
     if len(doc.raters) > 1:
         yield "kappa", f"{_number(doc.fleiss_kappa)} (Fleiss), {_number(doc.randolph_kappa)} (Randolph)"

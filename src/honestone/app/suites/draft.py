@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,10 +21,10 @@ from honestone.core.authoring.suite_drafting import (
     read_model_tasks,
 )
 from honestone.core.authoring.suite_lint import FEWEST, MOST
-from honestone.core.errors import UsageError
+from honestone.core.errors import FileError, UsageError
 from honestone.core.skill.skill_file import Skill
-from honestone.core.suite.case import Suite
-from honestone.formats.drafts.cases import TABLES, suite_from_table
+from honestone.core.suite.case import Suite, TargetSpec
+from honestone.formats.drafts.cases import PROMPTFOO, TABLE_WORDS, TABLES, SuiteFromTable, suite_from_table
 from honestone.system.drawing import count
 from honestone.system.files import printable
 
@@ -115,29 +116,81 @@ class DraftedSuite:
         }
 
 
-def draft_tasks(workspace: Workspace, request: SuiteDraftRequest) -> DraftedSuite:
-    """Raises UsageError for a request that cannot be, FileError for a skill that cannot be read."""
+def recorded_name(output: Path) -> str:
+    """The name of the file with the recorded outputs, in the suite's folder."""
+    return f"{output.stem}.outputs.jsonl"
+
+
+def draft_tasks(workspace: Workspace, request: SuiteDraftRequest, output: Path | None = None) -> DraftedSuite:
+    """`output` is where the suite will be written. Raises UsageError for a request that cannot be, FileError for a skill or a
+    table that cannot be read."""
     if request.sessions is not None:
         return _from_sessions(workspace, request, request.sessions)
     if request.skill is None:
         raise UsageError("name a skill (--from) or sessions (--from-transcripts)")
     if request.skill.suffix.lower() in TABLES:
-        return _from_table(workspace, request, request.skill)
+        return _from_table(workspace, request, request.skill, output)
+    if request.skill.suffix.lower() in _OTHER_TABLES:
+        raise FileError(
+            f"{printable(request.skill)!r} is neither a skill nor a table that can be read",
+            hint=f"a table is {TABLE_WORDS}; a skill is its folder or its SKILL.md",
+        )
     return _from_skill(workspace, request, request.skill)
 
 
-def _from_table(workspace: Workspace, request: SuiteDraftRequest, path: Path) -> DraftedSuite:
+_OTHER_TABLES: Final = (".parquet", ".xlsx", ".xls", ".arrow", ".feather", ".tab", ".txt", ".yaml", ".yml", ".toml")
+
+
+def _from_table(workspace: Workspace, request: SuiteDraftRequest, path: Path, output: Path | None) -> DraftedSuite:
     if request.form == "task-suite" or request.model is not None:
         raise UsageError("a table becomes a suite of ours, without a model", hint="leave --format and --judge out")
     found = suite_from_table(workspace.path(path), most=request.most)
+    suite, notes = found.suite, list(found.notes)
+    if any(one.source.startswith(PROMPTFOO) for one in found.taken):
+        suite, lost = _with_expected(workspace.path(path), found)
+        notes += lost
+    recorded = None
+    if found.outputs and output is not None:
+        suite = replace(suite, target=TargetSpec(use=f"record:{recorded_name(output)}"))
+        rows = ({"id": id, "output": text} for id, text in found.outputs.items())
+        recorded = "".join(json.dumps(row, ensure_ascii=True) + "\n" for row in rows)
+        notes.append(
+            f"outputs of the table are recorded in {recorded_name(output)}: --target names what should answer now"
+        )
+    elif found.outputs:
+        notes.append("the table's outputs are left out: with --output FILE they are recorded next to the suite")
     return DraftedSuite(
-        suite=found.suite,
+        suite=suite,
         form="honestone",
         source=printable(path),
         to_check=found.to_check,
-        notes=found.notes,
+        notes=tuple(notes),
         taken=found.taken,
+        recorded=recorded,
     )
+
+
+def _with_expected(path: Path, found: SuiteFromTable) -> tuple[Suite, list[str]]:
+    """The suite with what promptfoo's columns expect of each row, read as promptfoo's own tests are; and what was lost."""
+    from honestone.formats.document import Document
+    from honestone.interop.recognise import read_suite_document
+
+    if path.suffix.lower() != ".csv":
+        raise UsageError(
+            "promptfoo's columns (`__expected` and the like) are read from CSV alone", hint="write the table as CSV"
+        )
+    config = {"prompts": ["{{" + found.input + "}}"], "providers": ["echo"], "tests": f"file://{path.name}"}
+    text = json.dumps(config, ensure_ascii=True)
+    source = read_suite_document(Document(path=path.with_name("promptfooconfig.json"), text=text, read_as="promptfoo"))
+    tests = source.suite.cases
+    cases = []
+    for case, number in zip(found.suite.cases, found.rows, strict=True):
+        test = tests[number]
+        rubric = test.rubric if number in found.expecting else case.rubric
+        messages = test.messages if len(case.messages) == 1 else case.messages
+        cases.append(replace(case, rubric=rubric, messages=messages, description=test.description))
+    lost = [f"lost: {loss.place}: {loss.message}" for loss in source.losses]
+    return replace(found.suite, cases=tuple(cases)), lost
 
 
 # ---------------------------------------------------------------------------------------------------- from a skill

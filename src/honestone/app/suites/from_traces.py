@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from honestone.app.suites.draft import DraftedSuite, SuiteDraftRequest
+from honestone.app.suites.draft import DraftedSuite, SuiteDraftRequest, recorded_name
 from honestone.core.errors import UsageError
 from honestone.core.json_value import Json, listed
 from honestone.core.rubric import slug
@@ -38,11 +38,6 @@ class _Chosen:
 
     id: str
     task: TracedTask
-
-
-def recorded_name(output: Path) -> str:
-    """The name of the file with the recorded outputs, in the suite's folder."""
-    return f"{output.stem}.outputs.jsonl"
 
 
 def suite_from_traces(

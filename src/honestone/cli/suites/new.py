@@ -28,8 +28,9 @@ def new(output: Path | None, force: bool, as_json: bool, **asked: Any) -> int:
 
     It is a draft: the file begins with what a person should look at. With --from and --from-transcripts the tasks are
     those of the sessions, for that skill. With --from-traces each input is a case once, its output a recorded target in a file
-    next to the suite. Of a table, `question`, `input`, `prompt` or `query` is the input; `answer`,
-    `expected`, `reference`, `target` or `output` the reference; other columns are metadata.
+    next to the suite. A table is CSV, TSV, JSON lines or a JSON list of rows: `question`, `input` or the like is the input,
+    `reference`, `expected_output`, `ground_truth`, `ideal` or the like the reference, and an `answer` or `response` next to it
+    a recorded output. promptfoo's `__expected` columns become checks; other columns are metadata.
     """
     from honestone.app.suites.draft import SuiteDraftRequest, draft_tasks
 
@@ -43,11 +44,11 @@ def new(output: Path | None, force: bool, as_json: bool, **asked: Any) -> int:
 
         drafted = suite_from_traces(here(), request, request.traces, output)
     else:
-        drafted = draft_tasks(here(), request)
+        drafted = draft_tasks(here(), request, output)
     text = drafted.text(output)
     if output is not None:
         if drafted.recorded is not None:
-            from honestone.app.suites.from_traces import recorded_name
+            from honestone.app.suites.draft import recorded_name
 
             write_new(output.with_name(recorded_name(output)), drafted.recorded, force, example="suite.yaml")
         write_new(output, text, force, example="suite.yaml")
