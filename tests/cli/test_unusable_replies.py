@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+from typing import ClassVar
 
 import pytest
+
+from honestone.app.drafting_model import DraftingCost
+from honestone.core.spend import Usage
+from honestone.ports import CallFailed, Completion, Prompt
 
 from .desk import Desk
 
@@ -99,6 +105,7 @@ def test_an_unusable_draft_is_asked_for_again(small: Desk) -> None:
     first = small.run(*ask)
     assert first.is_refusal and calls(small) == 2
     assert JUDGE in first.err and "in 2 calls" in first.err and "JSON" in first.err
+    assert "cost unknown" in first.err
     assert "--judge MODEL" not in first.err
     items = {"subject": "file module test page table", "why": "fault user ticket release measurement"}
     criteria = [
@@ -111,3 +118,32 @@ def test_an_unusable_draft_is_asked_for_again(small: Desk) -> None:
     ]
     small.file("model.py", f"print({json.dumps({'criteria': criteria})!r})\n")
     assert small.run(*ask).code == 0 and (small.folder / "new.yaml").exists()
+
+
+class _Priced:
+    """A model that reports what a call used; the second call fails after it was sent."""
+
+    identity: ClassVar[dict[str, str]] = {"model": "priced"}
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        self.calls += 1
+        if self.calls > 1:
+            raise CallFailed("overloaded")
+        return Completion(text="words", usage=Usage(input_tokens=300, output_tokens=40, usd=0.0125))
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_what_a_draft_cost_is_what_the_model_reported() -> None:
+    """Calls, tokens and money; a call that failed is one, and nothing is said of what nobody reported."""
+    cost, model = DraftingCost(), _Priced()
+    assert cost.words == "nothing spent"
+    assert asyncio.run(cost.complete(model, Prompt(text="draft"))) == "words"
+    assert cost.calls == 1 and cost.words == "300 tokens in, 40 out, $0.0125"
+    with pytest.raises(CallFailed):
+        asyncio.run(cost.complete(model, Prompt(text="draft")))
+    assert cost.calls == 2 and cost.words == "300 tokens in, 40 out, $0.0125"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from honestone.app.rubrics.draft_file import RubricAnswers
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import digest_of
 from honestone.core.errors import UsageError
+from honestone.core.numbers import money
 from honestone.core.rubric import Criterion
-from honestone.ports import Model
+from honestone.core.spend import Spend
+from honestone.ports import CallFailed, Model, Prompt
 from honestone.system.drawing import count
 
 
@@ -45,6 +48,33 @@ def reply_key(name: str, prompt: str) -> str:
     return digest_of(f"{name}\0{prompt}".encode("utf-8", "surrogatepass"))
 
 
+@dataclass(slots=True)
+class DraftingCost:
+    """What the calls of a draft took, as far as the model's side reported it."""
+
+    calls: int = 0
+    spend: Spend = field(default_factory=Spend)
+
+    async def complete(self, model: Model, prompt: Prompt) -> str:
+        """The reply to one call. One that was sent and failed is counted too. Raises CallFailed."""
+        try:
+            found = await model.complete(prompt)
+        except CallFailed as failed:
+            self.calls += not failed.unsent
+            raise
+        self.calls += 1
+        self.spend.add(found.usage)
+        return found.text
+
+    @property
+    def words(self) -> str:
+        """`310 tokens in, 45 out, $0.0012`."""
+        read, written = self.spend.input_tokens, self.spend.output_tokens
+        tokens = [f"{count(read, 'token')} in, {written:,} out"] if read or written else []
+        price = "cost unknown" if self.spend.usd is None else money(self.spend.usd)
+        return ", ".join([*tokens, price if self.calls else "nothing spent"])
+
+
 _OWN_WORDS = "so the draft is from your words and the templates"
 
 
@@ -58,7 +88,6 @@ async def criteria_by_model(
     that could not be used stays there as evidence, and is asked for again.
     """
     from honestone.core.authoring.rubric_drafting import read_model_draft
-    from honestone.ports import CallFailed, Prompt
     from honestone.prompts.drafting import DRAFT_SCHEMA, draft_prompt
 
     notes: list[str] = []
@@ -67,15 +96,14 @@ async def criteria_by_model(
         return (), [f"{name} could not be asked ({model}), {_OWN_WORDS}"]
     problems: tuple[str, ...] = ()
     best: tuple[Criterion, ...] = ()
-    calls = 0
+    cost = DraftingCost()
     try:
         for _ in range(2):
             text = draft_prompt(answers.about, answers.wanted, problems)
             key = reply_key(name, text)
             known = answers.replies.get(key)
             if known is None or read_model_draft(known, answers.wanted).problems:
-                calls += 1
-                reply = (await model.complete(Prompt(text=text, schema=DRAFT_SCHEMA))).text
+                reply = await cost.complete(model, Prompt(text=text, schema=DRAFT_SCHEMA))
                 if known is not None:
                     answers.replies[_evidence_key(key, answers.replies)] = known
                 answers.replies[key] = reply
@@ -95,7 +123,9 @@ async def criteria_by_model(
     if best:
         notes.append(f"{name} kept a wording that can be read in two ways: {problems[0]}")
     else:
-        notes.append(f"what {name} drafted in {count(calls, 'call')} could not be used ({problems[0]}), {_OWN_WORDS}")
+        notes.append(
+            f"what {name} drafted in {count(cost.calls, 'call')} could not be used ({problems[0]}; {cost.words}), {_OWN_WORDS}"
+        )
     return best, notes
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from honestone.app.drafting_model import make_model, reply_key
+from honestone.app.drafting_model import DraftingCost, make_model, reply_key
 from honestone.app.suites.subject import load_skill
 from honestone.app.workspace import Workspace
 from honestone.core.authoring.suite_drafting import (
@@ -228,11 +228,13 @@ async def _by_model(workspace: Workspace, name: str, skill: Skill, most: int, no
         notes.append(f"{name} could not be asked ({model}), {own}")
         return ()
     try:
-        tasks, problems, calls = await _asked_twice(workspace, name, model, skill, most)
+        tasks, problems, cost = await _asked_twice(workspace, name, model, skill, most)
     finally:
         await model.close()
     if len(tasks) < min(FEWEST, most):
-        notes.append(f"what {name} drafted in {count(calls, 'call')} could not be used ({problems[0]}), {own}")
+        notes.append(
+            f"what {name} drafted in {count(cost.calls, 'call')} could not be used ({problems[0]}; {cost.words}), {own}"
+        )
         return ()
     notes.append(f"drafted by {name}")
     notes += [f"left out of what {name} drafted: {problem}" for problem in problems]
@@ -241,8 +243,8 @@ async def _by_model(workspace: Workspace, name: str, skill: Skill, most: int, no
 
 async def _asked_twice(
     workspace: Workspace, name: str, model: Model, skill: Skill, most: int
-) -> tuple[Sequence[TaskDraft], tuple[str, ...], int]:
-    """The longest list of tasks, what was wrong with the last reply, and the calls that were made.
+) -> tuple[Sequence[TaskDraft], tuple[str, ...], DraftingCost]:
+    """The longest list of tasks, what was wrong with the last reply, and what the calls cost.
 
     A reply is kept before it is read, so that the same question is never paid for twice. One without a task that can be used
     is evidence, and is asked for again.
@@ -253,17 +255,16 @@ async def _asked_twice(
 
     best: Sequence[TaskDraft] = ()
     problems: tuple[str, ...] = ()
-    calls = 0
+    cost = DraftingCost()
     for _ in range(2):
         prompt = tasks_prompt(skill.name, skill.text, problems, most=most)
         kept = workspace.store / "drafts" / f"{reply_key(name, prompt).removeprefix('sha256:')[:32]}.txt"
         read = _read_tasks(kept, most) if kept.exists() else None
         if read is None or not read.tasks:
-            calls += 1
             try:
-                reply = (await model.complete(Prompt(text=prompt, schema=TASKS_SCHEMA))).text
+                reply = await cost.complete(model, Prompt(text=prompt, schema=TASKS_SCHEMA))
             except CallFailed as failed:
-                return best, (failed.reason,), calls
+                return best, (failed.reason,), cost
             if read is not None:
                 kept.rename(_evidence_file(kept))
             write_atomically(kept, reply.encode("utf-8", "replace"), private=True)
@@ -272,7 +273,7 @@ async def _asked_twice(
         best = max(best, read.tasks, key=len)
         if not problems:
             break
-    return best, problems, calls
+    return best, problems, cost
 
 
 def _read_tasks(kept: Path, most: int) -> ModelTasks:
