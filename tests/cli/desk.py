@@ -179,13 +179,15 @@ class Desk:
         decoded = [text.decode("utf-8", "surrogateescape") for text in (ended.stdout, ended.stderr)]
         return Result(ended.returncode, *decoded, raw=ended.stdout)
 
-    def start(self, *args: str | Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    def start(
+        self, *args: str | Path, env: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL
+    ) -> subprocess.Popen[str]:
         """The installed command, still running."""
         return subprocess.Popen(
             [HONESTONE, *(os.fspath(arg) for arg in args)],
             cwd=self.folder,
             env={**self.env, **(env or {})},
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
