@@ -295,13 +295,13 @@ def test_a_file_that_cannot_be_given_is_a_loss(tmp_path: Path, file: str, why: s
 
 
 @pytest.mark.parametrize("file", ["evals/files/none.csv", "../x", "evals/files/a.csv/b", "fixture repo: no spec"])
-def test_a_file_that_is_not_there_is_named_to_the_agent(tmp_path: Path, file: str) -> None:
-    """A tool for such evals gives the names of files alone, so the same is measured: a note with the place."""
+def test_a_file_that_is_not_there_is_a_loss(tmp_path: Path, file: str) -> None:
+    """Without its input a case measures something else: a loss with the place. Accepted, the agent hears the name alone."""
     evals = skill(tmp_path, a_csv="")
     found = read(evals, {"skill_name": "s", "evals": [{"id": 1, "prompt": "p", "files": [file], "assertions": ["a"]}]})
-    assert not found.losses and found.suite.cases[0].workspace is None
+    assert found.suite.cases[0].workspace is None
     assert found.suite.cases[0].input == f"p\n\nInput files: {file.removeprefix('../')}"
-    assert [":8:" in note for note in found.notes if "is not there" in note] == [True]
+    assert [":8:" in loss.place for loss in found.losses if "is not there" in loss.message] == [True]
 
 
 def test_files_next_to_a_folder_named_eval_are_those_of_the_skill(tmp_path: Path) -> None:

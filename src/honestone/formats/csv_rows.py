@@ -17,10 +17,10 @@ from honestone.formats.source import SourceErrors
 
 
 def csv_rows(
-    text: str, name: str, problems: list[UsageError], *, is_strict: bool = False, delimiter: str = ","
+    text: str, name: str, problems: list[UsageError], *, delimiter: str = ","
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table with the line that each starts in. What is wrong with the table is added to `problems`;
-    `is_strict`: so are a row with too few cells and a quote that is never closed."""
+    """The rows of a table with the line that each starts in. What is wrong with the table is added to `problems`: two columns
+    of one name, a row with more or fewer cells than there are columns, a quote that is never closed."""
 
     def wrong(message: str, line: int, hint: str | None = None) -> None:
         problems.append(UsageError(message, place=f"{name}:{line}:1", hint=hint))
@@ -29,7 +29,7 @@ def csv_rows(
         wrong("this table holds a NUL character, so it is not a text file", text[: text.index("\0")].count("\n") + 1)
         return
     csv.field_size_limit(MAX_BYTES)
-    table = csv.reader(lines_in(text), delimiter=delimiter, strict=is_strict)
+    table = csv.reader(lines_in(text), delimiter=delimiter, strict=True)
     line = 1
     try:
         header = [column.strip() for column in next(table, [])]
@@ -39,7 +39,7 @@ def csv_rows(
         line = table.line_num + 1
         for cells in table:
             has_text = any(cell.strip() for cell in cells)
-            if len(cells) > len(header) or (is_strict and has_text and len(cells) < len(header)):
+            if len(cells) > len(header) or (has_text and len(cells) < len(header)):
                 message = f"this row has {len(cells)} cells, but there are {len(header)} columns"
                 is_long = len(cells) > len(header)
                 wrong(
@@ -48,7 +48,7 @@ def csv_rows(
                     "put a cell with a comma in double quotes" if is_long else "leave cells empty, not out",
                 )
             elif has_text:
-                yield line, dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=True))
+                yield line, dict(zip(header, cells, strict=True))
             line = table.line_num + 1
     except csv.Error as error:
         is_open = "unexpected end" in str(error)
@@ -117,9 +117,7 @@ def _not_a_table(name: str) -> FileError:
     return FileError("this JSON is not a table", place=f"{name}:1:1", hint=hint)
 
 
-def table_rows(
-    path: Path, name: str, *, is_strict: bool = False, delimiters: str = ","
-) -> Iterator[tuple[int, Mapping[str, object]]]:
+def table_rows(path: Path, name: str, *, delimiters: str = ",") -> Iterator[tuple[int, Mapping[str, object]]]:
     """Those of a file: CSV by its ending, a JSON list where its text is one, else JSON lines. Cells are parted by the one of
     `delimiters` that its first line has most often. Raises FileError, and SourceErrors after the last row."""
     text = read_text(path, most=MOST_LINES)
@@ -131,6 +129,6 @@ def table_rows(
         return
     problems: list[UsageError] = []
     delimiter = max(delimiters, key=text.partition("\n")[0].count)
-    yield from csv_rows(text, name, problems, is_strict=is_strict, delimiter=delimiter)
+    yield from csv_rows(text, name, problems, delimiter=delimiter)
     if problems:
         raise SourceErrors(problems)

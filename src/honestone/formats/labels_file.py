@@ -58,7 +58,7 @@ def read_given(path: Path, rubric: Rubric) -> list[GivenLabel]:
     """The same with all that the file says of each, and with what was skipped."""
     text, reader = read_text(path, most=MOST_LINES), _Reader(path.name, rubric)
     is_csv = path.suffix.lower() == ".csv"
-    rows = csv_rows(text, path.name, reader.problems, is_strict=True) if is_csv else json_rows(text, path.name)
+    rows = csv_rows(text, path.name, reader.problems) if is_csv else json_rows(text, path.name)
     if is_csv and not reader.problems:
         reader.require_columns(_header(text))
     if not reader.problems:

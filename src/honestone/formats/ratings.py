@@ -227,7 +227,7 @@ def _hint_on_raters(table: _Table, columns: Columns) -> str:
 
 def _read(path: Path) -> _Table:
     table = _Table(path.name)
-    for line, row in table_rows(path, path.name, is_strict=True, delimiters=",;\t"):
+    for line, row in table_rows(path, path.name, delimiters=",;\t"):
         table.rows.append((line, row))
         table.columns.update(dict.fromkeys(row))
     if not table.rows:

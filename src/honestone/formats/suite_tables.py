@@ -64,7 +64,7 @@ def _text(file: Path) -> Node:
 
 def _of_csv(file: Path) -> Iterator[Node]:
     problems: list[UsageError] = []
-    for line, row in csv_rows(read_text(file, most=MOST_LINES), str(file), problems, is_strict=True):
+    for line, row in csv_rows(read_text(file, most=MOST_LINES), str(file), problems):
         yield moved(_csv_case(row, line, str(file)), str(file))
     if problems:
         raise SourceErrors(problems)

@@ -112,11 +112,16 @@ def _validator(check: Check, setting: Setting, version: Version | None) -> Calla
         ) from None
     schema = _schema(check, setting, version)
     validators = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
-    try:
-        validators.check_schema(schema)
-    except jsonschema.SchemaError as error:
-        where = error.json_path
-        raise UsageError(f"`{check.kind}` is not a valid JSON Schema: {visible(f'{where}: {error.message}')}") from None
+    problem = _schema_problem(jsonschema, validators, schema)
+    is_undated = not (isinstance(schema, dict) and "$schema" in schema)
+    if problem and is_undated and _schema_problem(jsonschema, jsonschema.Draft7Validator, schema) is None:
+        # Written for the draft that most programs read, where `items` may be a list.
+        validators, problem = jsonschema.Draft7Validator, None
+    if problem:
+        raise UsageError(
+            f"`{check.kind}` is not a valid JSON Schema: {problem}",
+            hint="correct the schema; `$schema` names the draft that it is written for (2020-12 without one)",
+        )
     # A registry of its own: without one, the library would look up unknown references on the network.
     validator = validators(schema, registry=known.REGISTRY)
     in_form = None if is_exact(check) else validators(normal_value(schema), registry=known.REGISTRY)
@@ -144,6 +149,17 @@ def _validator(check: Check, setting: Setting, version: Version | None) -> Calla
         return (None if errors is None else visible(f"{errors.json_path}: {errors.message}")), True
 
     return problem_of
+
+
+def _schema_problem(jsonschema: Any, validators: Any, schema: Any) -> str | None:
+    """Why a schema is not one of a draft, its patterns included; None where it is."""
+    try:
+        validators.check_schema(schema, format_checker=validators.FORMAT_CHECKER)
+    except jsonschema.SchemaError as error:
+        return visible(f"{error.json_path}: {error.message}")
+    except RecursionError:
+        return "it is nested too deeply"
+    return None
 
 
 def _bounded(compute: Callable[[], Any]) -> Any:

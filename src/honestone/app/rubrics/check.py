@@ -45,6 +45,7 @@ def check_rubric(workspace: Workspace, request: RubricCheckRequest, observer: Ob
     checked.history = _history(checked, workspace, request.history)
     if request.fix:
         _fix(checked, request.golden)
+    _require_checks(checked, workspace, request.judging)
     checked.findings = _findings(checked)
     if tries:
         _try(checked, workspace, request, observer)
@@ -120,6 +121,16 @@ def _read(workspace: Workspace, request: RubricCheckRequest) -> RubricCheck:
         lost = refuse_losses(source.losses, dialect, accepted=request.accept_loss)
         notes = [f"read as {dialect}", *notes, *lost]
     return RubricCheck(path=path, rubric=source.rubric, marked=source.marked, dialect=dialect, notes=notes)
+
+
+def _require_checks(checked: RubricCheck, workspace: Workspace, judging: JudgingOptions) -> None:
+    """Raises UsageError for checks that `eval` refuses."""
+    from honestone.adapters.checks import CheckRunner
+    from honestone.app.preflight import require_checks_of_rubric
+
+    folder = checked.path.parent.resolve()
+    checker = CheckRunner(folder, sandbox=judging.sandbox, pass_env=judging.pass_env, folder=workspace.folder)
+    require_checks_of_rubric(checked.rubric, checked.marked.at(()), checker)
 
 
 def _history(checked: RubricCheck, workspace: Workspace, wanted: bool | None) -> History | None:

@@ -49,6 +49,7 @@ def check_suite(workspace: Workspace, request: SuiteCheckRequest, observer: Obse
     if (request.judging.judges or request.target) and not request.run_bare:
         raise UsageError("--judge and --target are for --run; nothing else asks anybody", hint="add --run")
     checked = _read(workspace, request)
+    _require_checks(checked, workspace, request.judging)
     checked.remarks += lint_suite(checked.source.suite)
     if request.skill is not None:
         _look_at_skill(checked, workspace.path(request.skill))
@@ -109,6 +110,18 @@ def _read(workspace: Workspace, request: SuiteCheckRequest) -> SuiteCheck:
     lost = refuse_losses(source.losses, source.dialect, accepted=request.accept_loss)
     notes = [] if source.dialect == "honestone" else [f"read as {source.dialect}"]
     return SuiteCheck(path=path, source=source, notes=[*notes, *source.notes, *code_notes(source), *lost])
+
+
+def _require_checks(checked: SuiteCheck, workspace: Workspace, judging: JudgingOptions) -> None:
+    """Raises UsageError for checks that `eval` refuses."""
+    from honestone.adapters.checks import CheckRunner
+    from honestone.app.preflight import require_checks_of_cases
+
+    source = checked.source
+    checker = CheckRunner(
+        source.base.resolve(), sandbox=judging.sandbox, pass_env=judging.pass_env, folder=workspace.folder
+    )
+    require_checks_of_cases(source, source.suite.cases, checker, asks_embeddings=False)
 
 
 # ---------------------------------------------------------------------------------------------------- the skill

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from honestone.app import judging_options
 from honestone.app.judging_options import JudgingOptions
+from honestone.app.preflight import require_checks_of_cases
 from honestone.app.rubric_plan import checks_of, with_bars
 from honestone.app.rubrics.lock import LockedFiles, check_lock, files_that_judge
 from honestone.app.suites.columns import SuiteName, last_columns
@@ -559,8 +560,7 @@ class _Planning:
             closed=workspace.closed,
             embedder=judging_options.make_embedder(judging, workspace),
         )
-        for rubric in _by_identity(self.cases).values():
-            checker.preflight(checks_of(rubric))
+        require_checks_of_cases(self.source, self.cases, checker)
         return checker
 
     def seats(self, context: AdapterContext) -> tuple[Seat, ...]:

@@ -16,6 +16,7 @@ from honestone.core.numbers import ONE
 from honestone.core.rubric import Criterion, free_id, slug
 from honestone.core.suite.case import Case, CaseWorkspace, Message, Suite
 from honestone.formats.document import Document
+from honestone.formats.project import may_read, repository_of
 from honestone.formats.reader import Cases, FileEntry, FileReading, Steps, shown, words
 from honestone.formats.source import ForeignRubric, SuiteSource
 from honestone.formats.suite_file import unsafe_name
@@ -311,7 +312,7 @@ def _files(
     reading: FileReading, entry: FileEntry, document: Document, read: list[Path]
 ) -> tuple[list[str], CaseWorkspace | None]:
     """The names of the input files as the agent gets them, and those that are there in the workspace of the case, by their
-    path. A tool for such evals gives the names alone, so a file that is not there makes no difference: a note."""
+    path. One that is not there is a loss: the case would run without its input."""
     key = entry.which("files", "file", "input_files")
     names = None if key is None else entry.raw(key)
     listed = [names] if isinstance(names, str) else names or []
@@ -334,8 +335,7 @@ def _files(
         given.append(name)
         texts = {name: content} if isinstance(content, str) else _texts(document.path.parent, name, read)
         if texts is None:
-            what = reading.named(f"`{name}` is not there", here)
-            reading.note(f"{reading.marked.at(here)}: {what}: the agent is given its name alone")
+            reading.loss(f"`{name}` is not there, so the case runs without it", here, _WHERE)
         for inner, text in (texts or {}).items():
             if isinstance(text, str):
                 found[inner] = text
@@ -358,19 +358,22 @@ def _in_skill(name: str, base: Path) -> str:
 
 
 _EVALS: Final = ("evals", "eval")
-_WHERE: Final = "paths are relative to the skill: evals/files/data.csv"
+_WHERE: Final = "paths are relative to the skill or to the root of its repository: evals/files/data.csv"
 
 
 def _texts(base: Path, name: str, read: list[Path]) -> Mapping[str, str | tuple[str]] | None:
-    """The text of a file named relative to the skill's folder, which holds `evals/`, or of each file of a folder, or why
-    there is none; None where nothing has this name."""
+    """The text of a file named relative to the skill's folder, which holds `evals/`, or to the root of its repository, or of
+    each file of a folder, or why there is none; None where nothing has this name."""
     roots = [base.parent, base] if base.name in _EVALS else [base]
-    for root in roots:
+    repository = repository_of(base.resolve())
+    for root in (*roots, repository):
         place = root / name
         try:
             real = place.resolve(strict=True)
             if not real.is_relative_to(root.resolve()):
                 return {name: ("leads out of the skill's folder",)}
+            if root is repository and not may_read(place, repository):
+                return {name: ("is not in the project; --allow-outside DIR names a folder that may be read",)}
             if not real.is_dir():
                 return {name: _text(place, real, read)}
             inner = sorted(one.relative_to(real).as_posix() for one in islice(real.rglob("*"), MOST_FILES + 1))

@@ -1,0 +1,64 @@
+"""Whether the checks of a file can be run at all: `check` asks the same as `eval`, and says it with the place of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from honestone.app.rubric_plan import checks_of
+from honestone.core.checks import KINDS
+from honestone.core.errors import UsageError
+from honestone.core.rubric import Rubric
+
+if TYPE_CHECKING:
+    from honestone.adapters.checks import CheckRunner
+    from honestone.core.suite.case import Case
+    from honestone.formats.source import SuiteSource
+
+
+def require_checks_of_cases(
+    source: SuiteSource, cases: Iterable[Case], checker: CheckRunner, *, asks_embeddings: bool = True
+) -> None:
+    """Raises SourceErrors for each check that cannot be run, at the first case that has it."""
+    seen: set[int] = set()
+    problems: list[UsageError] = []
+    for case in cases:
+        if id(case.rubric) in seen:
+            continue
+        seen.add(id(case.rubric))
+        place = source.places.get(case.id)
+        problems += [
+            _placed(error, place, case.id) for error in refused(case.rubric, checker, asks_embeddings=asks_embeddings)
+        ]
+    _raise(problems)
+
+
+def require_checks_of_rubric(rubric: Rubric, place: str, checker: CheckRunner) -> None:
+    """The same of a rubric in a file of its own."""
+    _raise([_placed(error, place) for error in refused(rubric, checker, asks_embeddings=False)])
+
+
+def refused(rubric: Rubric, checker: CheckRunner, *, asks_embeddings: bool = True) -> Iterator[UsageError]:
+    """Why checks of a rubric cannot be run here, one after the other. What makes embeddings is named by an option of `eval`,
+    so a command without that option does not ask for it."""
+    for check in checks_of(rubric):
+        if KINDS[check.kind].family == "embeddings" and not asks_embeddings:
+            continue
+        try:
+            checker.preflight([check])
+        except UsageError as error:
+            yield error
+
+
+def _placed(error: UsageError, place: str | None, case: str | None = None) -> UsageError:
+    message = error.message if case is None else f"case `{case}`: {error.message}"
+    return UsageError(message, place=error.place or place, hint=error.hint)
+
+
+def _raise(problems: list[UsageError]) -> None:
+    from honestone.formats.source import SourceErrors
+
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise SourceErrors(problems)

@@ -1,0 +1,108 @@
+"""`check` and `eval` over the same broken files: what one refuses, the other refuses, in the same words and with a line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .desk import Desk
+
+# A check that cannot be run, and what both commands say of it.
+BROKEN: list[tuple[dict[str, Any], str]] = [
+    ({"json-schema": {"type": "objekt"}}, "not a valid JSON Schema"),
+    ({"json-schema": {"type": "string", "pattern": "("}}, "not a valid JSON Schema"),
+    ({"json-schema": {"properties": [1]}}, "not a valid JSON Schema"),
+    ({"json-schema": {"type": "string", "format": 3}}, "not a valid JSON Schema"),
+    ({"json-schema": {"required": "name"}}, "not a valid JSON Schema"),
+    ({"contains-json": {"type": 5}}, "not a valid JSON Schema"),
+    ({"function-calls": {"f": {"type": "objekt"}}}, "not a valid JSON Schema"),
+    ({"json-schema": "broken.json"}, "not JSON"),
+    ({"script": {"language": "python", "file": "absent.py", "function": "f"}}, "is missing"),
+    (
+        {
+            "script": {"language": "python", "code": "True"},
+            "transform": {"language": "python", "file": "no.py", "function": "f"},
+        },
+        "missing",
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "words"), BROKEN)
+def test_a_check_that_cannot_run_is_refused_by_check_and_by_eval(desk: Desk, check: dict[str, Any], words: str) -> None:
+    """In a suite and in a rubric: exit 2 with the file, the line and the reason, before anything is asked."""
+    desk.file("broken.json", "{nope")
+    desk.file("a.txt", "text")
+    case = {"id": "one", "input": "x", "checks": [check]}
+    desk.file("s.yaml", f"suite: 1\ntarget: cmd:cat\ncases:\n  - {json.dumps(case)}\n")
+    desk.file("r.yaml", f"rubric: 1\ncriteria:\n  - {json.dumps({'id': 'c', 'requirement': 'q', 'check': check})}\n")
+    said = [desk.run("suite", "check", "s.yaml"), desk.run("eval", "s.yaml")]
+    for result in said:
+        assert result.code == 2 and words in result.err and "s.yaml:4:" in result.err, result
+    assert said[0].err.splitlines()[-2:] == said[1].err.splitlines()[-2:]
+    for result in (desk.run("rubric", "check", "r.yaml"), desk.run("eval", "a.txt", "-r", "r.yaml")):
+        assert result.code == 2 and words in result.err, result
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "items": [{"type": "number"}, {"type": "string"}]},
+        {"type": "string", "format": "date"},
+        {"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "number"}]},
+    ],
+)
+def test_a_schema_of_draft_7_is_read_by_both(desk: Desk, schema: dict[str, Any]) -> None:
+    """A list of `items` is a schema of the draft that most programs read."""
+    case = {"id": "one", "input": '[1, "a"]', "checks": [{"contains": "1"}, {"not-json-schema": {"not": schema}}]}
+    desk.file("s.yaml", f"suite: 1\ntarget: cmd:cat\ncases: [{json.dumps(case)}]\n")
+    assert desk.run("suite", "check", "s.yaml").code == 0
+    assert desk.run("eval", "s.yaml").code in (0, 1)
+
+
+@pytest.mark.parametrize("row", ["b,x", "b", "b,x,y,z", '"b,x,y'])
+@pytest.mark.parametrize("how", ["native", "promptfoo"])
+def test_rows_of_another_length_are_refused_with_their_line(desk: Desk, how: str, row: str) -> None:
+    """A row with fewer or more cells than there are columns would put a value under another name."""
+    desk.file("t.csv", f"id,input,reference\na,x,y\n{row}\n")
+    if how == "native":
+        name = desk.file("s.yaml", "suite: 1\ntarget: cmd:cat\nrubric: [good]\ncases: t.csv\n").name
+    else:
+        config = "prompts: ['{{input}}']\nproviders: [echo]\ntests: t.csv\ndefaultTest: {assert: [{type: contains, value: x}]}\n"
+        name = desk.file("promptfooconfig.yaml", config).name
+    for command in (["suite", "check", name], ["eval", name]):
+        result = desk.run(*command)
+        assert result.code == 2 and "t.csv:3" in result.err, result
+
+
+@pytest.mark.parametrize(
+    ("named", "is_there"),
+    [
+        ("evals/files/one.diff", True),
+        ("files/one.diff", True),
+        ("skills/sync/evals/files/one.diff", True),
+        ("skills/sync/evals/files/two.diff", False),
+        ("evals/files", True),
+    ],
+)
+def test_input_files_are_found_from_the_root_of_the_repository_or_are_a_loss(
+    desk: Desk, named: str, is_there: bool
+) -> None:
+    """An eval names its inputs from the skill or from the root of the repository. One that is not there is a loss, for
+    `check`, `convert` and `eval` alike."""
+    (desk.folder / ".git").mkdir()
+    desk.file(".git/HEAD", "ref: refs/heads/main\n")
+    eval_ = {"id": 1, "prompt": "Sync", "files": [named], "expectations": ["Mentions the flag"]}
+    folder = Path("skills/sync")
+    desk.file(str(folder / "SKILL.md"), "---\nname: sync\ndescription: Sync the docs.\n---\nSync.\n")
+    desk.file(str(folder / "evals/evals.json"), json.dumps({"skill_name": "sync", "evals": [eval_]}))
+    desk.file(str(folder / "evals/files/one.diff"), "zebra switch\n")
+    for command in (["suite", "check"], ["suite", "convert"], ["eval", "--target", "mock", "-j", "mock"]):
+        result = desk.run(*command, folder / "evals/evals.json")
+        assert (result.code != 2) is is_there, (command, result)
+        assert is_there or "is not there" in result.err
+    converted = desk.run("suite", "convert", folder / "evals/evals.json")
+    assert ("zebra switch" in converted.out) is is_there
