@@ -125,6 +125,8 @@ def _read(workspace: Workspace, request: RubricCheckRequest) -> RubricCheck:
 
 def _require_checks(checked: RubricCheck, workspace: Workspace, judging: JudgingOptions) -> None:
     """Raises UsageError for checks that `eval` refuses."""
+    if not any(item.check is not None for _, item in checked.rubric.questions()):
+        return
     from honestone.adapters.checks import CheckRunner
     from honestone.app.preflight import require_checks_of_rubric
 
