@@ -242,6 +242,11 @@ def _needed(argv: Sequence[str]) -> Iterator[Path]:
             yield from _home_of_program(Path(word))
 
 
+def needed_to_run() -> frozenset[Path]:
+    """The real places of Python, of the folders of PATH, and of the environments that these belong to."""
+    return frozenset(place.resolve() for place in _python_and_path())
+
+
 def _python_and_path() -> Iterator[Path]:
     for place in (sys.prefix, sys.exec_prefix, sys.base_prefix, *sys.path, os.environ.get("VIRTUAL_ENV", "")):
         if place:
@@ -259,6 +264,8 @@ def _home_of_program(program: Path) -> Iterator[Path]:
     """A program that is a link into an environment of its own needs that environment."""
     real = program.resolve()
     yield real
+    if (program.parent.parent / "pyvenv.cfg").is_file():
+        yield program.parent.parent
     if (real.parent.parent / "pyvenv.cfg").is_file():
         yield real.parent.parent
         yield (real.parent / "python").resolve().parent.parent

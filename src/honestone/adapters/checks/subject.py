@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -19,7 +18,7 @@ from honestone.core.rubric import Check
 from honestone.ports import Embedder, Finding, Once, Output
 from honestone.system.files import materialise, remove
 from honestone.system.private import forget, make_private
-from honestone.system.sandbox import Sandbox
+from honestone.system.sandbox import Sandbox, needed_to_run
 
 _LOOKED_THROUGH: Final = 5000
 
@@ -91,12 +90,18 @@ class Setting:
 
 def _private_names(folder: Path) -> Iterator[Path]:
     """Names that begin with a dot, and settings: of the first folders, since a home can be the rubric's folder. The
-    environment that we run in has to be seen to start Python, and holds nothing private."""
-    environment = Path(sys.prefix).resolve()
+    environments that programs run in have to be seen to start them, and hold nothing private; a link may lead to one, or to
+    a folder that has one."""
+    environments = needed_to_run()
     for place, folders, files in islice(os.walk(folder.resolve()), _LOOKED_THROUGH):
         private = [name for name in (*folders, *files) if name.startswith(".") or name == "honestone.toml"]
         folders[:] = sorted(set(folders) - set(private))
-        yield from (path for name in private if (path := Path(place, name)) != environment)
+        yield from (path for name in private if not _leads_to(path := Path(place, name), environments))
+
+
+def _leads_to(path: Path, environments: Collection[Path]) -> bool:
+    real = path.resolve()
+    return real in environments or (path.is_symlink() and any(one.is_relative_to(real) for one in environments))
 
 
 @dataclass(eq=False)
