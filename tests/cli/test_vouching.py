@@ -10,6 +10,10 @@ import pytest
 import honestone
 from honestone.core.errors import UsageError
 from honestone.core.statistics.calibration import MOST_FALSE_PASSES, unmet_labels_wanted
+from honestone.formats.rubric_file import parse_rubric, read_rubric
+from honestone.formats.rubric_write import dump_rubric
+from honestone.formats.suite_write import dump_suite
+from honestone.interop.recognise import read_any_suite
 
 from .desk import Desk, Program
 from .test_calibrate import RUBRIC, kind_judge, shelf, words
@@ -149,3 +153,19 @@ def test_init_writes_the_key_as_a_comment(desk: Desk) -> None:
     desk.file("rubric.yaml", written.replace("# require_calibration", "require_calibration"))
     shown = desk.run("rubric", "check", "rubric.yaml", "--json")
     assert shown.code == 0 and json.loads(shown.out)
+
+
+def test_what_a_file_asks_of_judges_is_written_with_it(desk: Desk) -> None:
+    """A rubric and a suite that are read and written again ask the same; what the rubric of a case asks holds for all."""
+    asked = "require_calibration: true\nrequire_tier: medium\n"
+    shelf(desk)
+    desk.file("r.yaml", RUBRIC.replace("rubric: 1\n", "rubric: 1\n" + asked))
+    desk.file("suite.yaml", SUITE.replace("suite: 1\n", "suite: 1\nrequire_tier: low\n"))
+    source = read_rubric(desk.folder / "r.yaml")
+    assert parse_rubric(dump_rubric(source.rubric), "again").rubric == source.rubric
+    suite = read_any_suite(desk.folder / "suite.yaml").suite
+    written = dump_suite(suite)
+    assert "\nrequire_calibration: true\nrequire_tier: medium\ncases:\n" in written, written
+    for other in ("agentv", "task-suite", "healthbench"):
+        lost = desk.run("suite", "convert", "suite.yaml", "--to", other)
+        assert "require_calibration" in lost.err and "require_tier" in lost.err, (other, lost.err)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
 from honestone.core.errors import RubricError, UsageError
 from honestone.core.json_value import as_json
 from honestone.core.numbers import exact
-from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, Check, Criterion, Rubric
+from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, TIERS, Check, Criterion, Rubric
 from honestone.core.suite.case import (
     SUITE_VERSION,
     AttemptRule,
@@ -47,12 +47,24 @@ def dump_suite(suite: Suite) -> str:
     lines += _named_in("the suite", lambda: _common_lines(common))
     if suite.concurrency is not None:
         lines.append(f"concurrency: {suite.concurrency}")
-    lines += vouching_lines(suite)
+    lines += vouching_lines(asking_of_judges(suite))
     lines.append("cases:")
     for case in suite.cases:
         lines += indent(_notes(case))
         lines += indent(entry(_named_in(f"case `{case.id}`", lambda case=case: list(_case(case, common)))))  # type: ignore[misc]
     return "\n".join(lines) + "\n"
+
+
+def asking_of_judges(suite: Suite) -> Suite:
+    """The suite with what the rubrics of its cases ask of their judges, which is written once, for all of them."""
+    rubrics = [case.rubric for case in suite.cases]
+    asked = [suite.require_tier, *(rubric.require_tier for rubric in rubrics)]
+    tiers = [tier for tier in asked if tier is not None]
+    return replace(
+        suite,
+        require_calibration=suite.require_calibration or any(rubric.require_calibration for rubric in rubrics),
+        require_tier=min(tiers, key=TIERS.index, default=None),
+    )
 
 
 def _named_in(where: str, write: Callable[[], list[str]]) -> list[str]:

@@ -14,6 +14,7 @@ from honestone.core.rubric import Anchors, Check, Criterion, Rubric, as_written
 from honestone.core.suite.case import REPLY, AttemptRule, Case, Message, Suite
 from honestone.formats.check_words import check_in_words
 from honestone.formats.source import Loss
+from honestone.formats.suite_write import asking_of_judges
 from honestone.formats.yaml_lines import mapping_lines
 from honestone.interop.agentv.cases import ALWAYS, GOAL_THEN_ANSWER, OF_REPLY
 from honestone.interop.agentv.dialect import FIVE, FOUR, PASS_MARK, SEED, TWO, Dialect
@@ -91,7 +92,13 @@ class _Writer:
         out = _merged(out, self._threshold("the suite", shared))
         if self.suite.concurrency is not None:
             out = _merged(out, self._concurrency(self.suite.concurrency))
-        for name, value in (("artifact", ", ".join(self.suite.artifacts)), ("skill_id", self.suite.skill_id)):
+        asking = asking_of_judges(self.suite)
+        for name, value in (
+            ("artifact", ", ".join(self.suite.artifacts)),
+            ("skill_id", self.suite.skill_id),
+            ("require_calibration", "true" if asking.require_calibration else None),
+            ("require_tier", asking.require_tier),
+        ):
             if value:
                 self.lose("the suite", f"AgentV has no `{name}` ({value})")
         out[self.word["cases"]] = [self._case(case, shared) for case in self.suite.cases]

@@ -10,6 +10,7 @@ from honestone.core.errors import UsageError
 from honestone.core.rubric import slug
 from honestone.core.suite.case import Case, Suite, TargetSpec
 from honestone.formats.source import Loss
+from honestone.formats.suite_write import asking_of_judges
 from honestone.interop.autorubric.write import Flat, Losses, flatten, to_json, whole_weights
 from honestone.interop.healthbench.read import CRITERION_TAGS, ID_TAG, KEPT
 
@@ -31,7 +32,9 @@ def dump_healthbench(suite: Suite) -> tuple[str, list[Loss]]:
 
 
 def _suite_losses(suite: Suite, losses: Losses) -> None:
-    for name in ("title", "artifact", "more_artifacts", "concurrency", "skill_id"):
+    suite = asking_of_judges(suite)
+    unsaid = ("title", "artifact", "more_artifacts", "concurrency", "skill_id", "require_calibration", "require_tier")
+    for name in unsaid:
         if getattr(suite, name):
             losses.add("suite", f"`{name}`: {_FORMAT} has no such thing")
     if suite.targets != (TargetSpec(),):

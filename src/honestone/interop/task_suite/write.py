@@ -9,7 +9,7 @@ from honestone.core.numbers import ONE, ZERO, exact
 from honestone.core.rubric import Criterion, Item, Rubric, slug
 from honestone.core.suite.case import AttemptRule, Case, Suite, TargetSpec
 from honestone.formats.source import Loss
-from honestone.formats.suite_write import gate_lines, rubric_lines
+from honestone.formats.suite_write import asking_of_judges, gate_lines, rubric_lines
 from honestone.formats.yaml_lines import decimal, entry, flow, indent, scalar, text_lines
 from honestone.interop.criteria import FROM_0_TO_1
 from honestone.interop.task_suite.read import FIXTURES, VERSION
@@ -149,6 +149,8 @@ def _suite_losses(suite: Suite) -> Iterator[Loss]:
         (suite.artifacts, "the artifact"),
         (suite.targets != (TargetSpec(),), "the target"),
         (suite.concurrency, "the concurrency"),
+        (asking_of_judges(suite).require_calibration, "require_calibration"),
+        (asking_of_judges(suite).require_tier, "require_tier"),
     ):
         if said:
             yield Loss(
