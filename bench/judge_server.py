@@ -102,6 +102,9 @@ class JudgeServer:
             return 500, b"", b'{"error": {"message": "something broke"}}', None
         form = asked.get("response_format") or {}
         schema = tool["parameters"] if tool else form.get("json_schema", {}).get("schema")
+        if schema and "enum" in schema.get("properties", {}).get("token", {}):
+            # Made for this one prompt, as for a server of one's own, where nobody bills for it.
+            self.bytes_in -= len(msgspec.json.encode(form))
         said = self._filled_in(prompt, schema)
         if fault == 2:
             said, key = ("I cannot say." if dice[0] & 1 else said[: len(said) // 2]), b""
