@@ -21,6 +21,7 @@ from honestone.core.events import (
     VersionAccepted,
     VersionRejected,
 )
+from honestone.core.loop.delivery import delivery
 from honestone.core.loop.named import POLICIES, policy_named
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import (
@@ -162,10 +163,12 @@ class Drive:
                     self._propose(action)
                 case Accept(version=version, reason=reason):
                     self._apply(VersionAccepted(round=number, version=version, reason=reason))
+                    self.state.delivered = delivery(self.state).version
                 case RollBack(reason=reason):
                     self._apply(VersionRejected(round=number, reason=reason))
                 case Stop(result=result, reason=reason):
-                    self._apply(RunFinished(result=str(result), reason=reason))
+                    chosen = delivery(self.state, result)
+                    self._apply(RunFinished(result=str(result), reason=reason, delivery=chosen))
 
     def outcome(self) -> Outcome:
         state, simulation = self.state, self.simulation

@@ -15,7 +15,6 @@ from honestone.core.loop.policies import (
     effective_weights,
     fixes_for,
     improvable,
-    short_items,
     unmet_items,
     write_brief,
 )
@@ -122,7 +121,7 @@ def test_a_focus_can_always_be_improved(case: tuple[Rubric, tuple[Ballot, ...]])
     line = choose_focus(card, {})
     assert (line is None) == (improvable(card) == [])
     if line is not None:
-        assert unmet_items(line) and all(item.met is not None for item in short_items(line))
+        assert unmet_items(line) and all(item.met is not None for item in line.short_items)
         low = below_floor(card) & {open_.criterion.id for open_ in improvable(card)}
         assert not low or line.criterion.id in low
         assert line.criterion.requirement in write_brief(card, line, location="/x", title="")

@@ -18,6 +18,7 @@ from honestone.core.contract import Contract
 from honestone.core.json_value import Codec, Form, Json, JsonObject
 from honestone.core.labels import PersonLabel
 from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.result import Delivery
 from honestone.core.rubric import Key, Rubric, from_plain, to_plain
 from honestone.core.scorecard import Rule
 from honestone.core.spend import Spend, spend_from_plain
@@ -638,13 +639,14 @@ class ColumnPicked(Event):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFinished(Event):
     """The last event. `result` is a verdict, or how a loop ended; `changed` are files that judge, where they changed. `figures`
-    are what a list of runs shows of it."""
+    are what a list of runs shows of it, `delivery` is what a loop delivers."""
 
     type = "finished"
 
     result: str
     reason: str = ""
     changed: tuple[str, ...] = ()
+    delivery: Delivery | None = None
     figures: JsonObject | None = None
 
 

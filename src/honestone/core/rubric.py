@@ -168,6 +168,11 @@ class Rubric:
                 yield (criterion.id, item.id), item
 
     @property
+    def bad_keys(self) -> set[Key]:
+        """Items to which yes is the bad answer: of penalties, and under an odd number of negations."""
+        return _bad_keys(self.criteria, is_negated=False)
+
+    @property
     def asks_judges(self) -> bool:
         """Whether any item needs a judge: with checks alone, code decides and no witness is needed."""
         return any(item.check is None for _, item in self.questions())
@@ -193,6 +198,16 @@ class Rubric:
         if criterion.floor is not None:
             return criterion.floor
         return self.floor if parent is None and not criterion.is_penalty else ZERO
+
+
+def _bad_keys(criteria: Sequence[Criterion], *, is_negated: bool) -> set[Key]:
+    found: set[Key] = set()
+    for criterion in criteria:
+        is_turned = is_negated != criterion.negate
+        if is_turned != criterion.is_penalty:
+            found |= {(criterion.id, item.id) for item in criterion.items}
+        found |= _bad_keys(criterion.children, is_negated=is_turned)
+    return found
 
 
 def with_checks(rubric: Rubric, change: Callable[[Check], Check]) -> Rubric:

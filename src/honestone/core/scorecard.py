@@ -106,6 +106,12 @@ class Line:
         return any(line.met is not None for line in self.items)
 
     @property
+    def short_items(self) -> Iterator[ItemLine]:
+        """The items that cost this criterion marks."""
+        best = ZERO if self.criterion.is_penalty else ONE
+        return (item for item in self.items if item.met is not None and item.met != best)
+
+    @property
     def is_measured(self) -> bool:
         """Whether it is one item that a measuring check answered: that check's own bar says whether it is met."""
         return len(self.items) == 1 and self.items[0].is_measured

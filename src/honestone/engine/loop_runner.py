@@ -16,6 +16,7 @@ from honestone.core.artifact import Version
 from honestone.core.errors import FileError, UsageError
 from honestone.core.events import CandidateTried, Event
 from honestone.core.json_value import JsonObject
+from honestone.core.loop.delivery import delivery
 from honestone.core.loop.proposal import ProposalOutcome, classify, diff_size, size_limit
 from honestone.core.loop.state import Accept, Ask, Policy, Propose, Result, RollBack, S, Stop, decide
 from honestone.core.rates import RateLimits
@@ -85,6 +86,7 @@ class LoopRunner(Generic[S]):
     worker_rates: RateLimits | None = None
     _versions: dict[str, Version] = field(default_factory=dict)
     _live: Live = field(init=False)
+    _weighed: tuple[int, str] = (0, "")
 
     def __post_init__(self) -> None:
         self._live = Live(
@@ -106,7 +108,7 @@ class LoopRunner(Generic[S]):
                 return await self._end_with_another_contract(changed)
             # Here and nowhere else: a kill between accepting and delivering is repaired before anything else happens.
             if not self.place.only_passed:
-                await self._deliver()
+                await self._deliver(self._worth_delivering())
             action = decide(self.state, self.policy)
             if isinstance(action, Propose | Stop):
                 self._require_untouched(self.state.delivered)
@@ -172,12 +174,18 @@ class LoopRunner(Generic[S]):
         self.observer.event(event)
 
     async def _end(self, stop: Stop) -> None:
-        if self.place.only_passed and stop.result is Result.PASSED:
-            await self._deliver()
-        elif not self.place.only_passed and stop.result not in (Result.COULD_NOT_JUDGE, Result.CONTRACT_CHANGED):
-            await self._deliver_elsewhere()
-        if self.state.finished is None and stop.is_final:
-            event = self._timed(events.RunFinished(result=str(stop.result), reason=stop.reason, changed=stop.changed))
+        if self.state.finished is not None:
+            return
+        chosen = delivery(self.state, stop.result)
+        is_wanted = stop.result is Result.PASSED or not self.place.only_passed
+        if is_wanted and stop.result is not Result.CONTRACT_CHANGED:
+            await self._deliver(chosen.version)
+            if stop.result is not Result.COULD_NOT_JUDGE and not self.place.only_passed:
+                await self._deliver_elsewhere(chosen.version)
+        if stop.is_final:
+            event = self._timed(
+                events.RunFinished(result=str(stop.result), reason=stop.reason, changed=stop.changed, delivery=chosen)
+            )
             await self.store.journal.finish_run(self.run, str(stop.result), event)
             self._apply(event)
 
@@ -313,16 +321,23 @@ class LoopRunner(Generic[S]):
 
     # -- delivering
 
-    async def _deliver(self) -> None:
-        """Let the person's file hold the best accepted version."""
-        best = self.state.best
-        if not self.place.dry_run and best != self.state.delivered:
-            self._require_untouched(self.state.delivered)
-            await self._put(best)
+    def _worth_delivering(self) -> str:
+        """What the rule delivers while the run is under way. It is asked when a version was kept, and again at the end: the
+        person's file does not change back and forth with every vote."""
+        kept = len(self.state.kept)
+        if kept != self._weighed[0]:
+            self._weighed = kept, delivery(self.state).version
+        return self._weighed[1]
 
-    async def _deliver_elsewhere(self) -> None:
-        """At the end, `--output` holds the best version, also when that is the original."""
-        best = self.version(self.state.best)
+    async def _deliver(self, version: str) -> None:
+        """Let the person's file hold this version."""
+        if not self.place.dry_run and version != self.state.delivered:
+            self._require_untouched(self.state.delivered)
+            await self._put(version)
+
+    async def _deliver_elsewhere(self, version: str) -> None:
+        """At the end, `--output` holds the version that is delivered, also when that is the original."""
+        best = self.version(version)
         if self.place.output is None or self.place.dry_run:
             return
         if self.place.delivered(best, best).digest != best.digest:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, convert
+from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import replace
 
 from honestone.core import events
@@ -78,6 +78,7 @@ def improvement_document(
         reason=stop.reason if stop else "stopped before the end; the same command continues it",
         changed=list(stop.changed) if stop else [],
         best_round=next((r.number for r in state.rounds if r.version == state.best and r.accepted), 0),
+        delivery=_delivery(state),
         threshold=as_written(state.rubric.threshold * 100),
         floor=as_written(state.rubric.floor * 100),
         **fields_of(started, "policy", "worker", "deliver", "output"),
@@ -112,6 +113,13 @@ def _rests_on_one_judge(doc: improvement.ImprovementDoc) -> bool:
     """Whether one judge alone scored the version that is delivered, and no held-out judge confirmed its verdict."""
     is_confirmed = bool(doc.certification.ok and doc.certification.judges)
     return doc.last_card is not None and doc.last_card.low_confidence and not is_confirmed
+
+
+def _delivery(state: LoopState) -> improvement.DeliveryDoc | UnsetType:
+    found = state.delivery
+    if found is None:
+        return UNSET
+    return improvement.DeliveryDoc(rule=str(found.rule), reason=line(found.reason), probability=found.probability)
 
 
 def _proposals(log: Iterable[events.Event]) -> list[events.EditProposed]:

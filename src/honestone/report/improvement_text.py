@@ -96,11 +96,12 @@ def _delivered(doc: ImprovementDoc) -> str:
     if not doc.best_round and not doc.rounds and not (doc.usage and doc.usage.worker_calls):
         passes = "it passes already: " if doc.result == "PASSED" else ""
         return f"{passes}no worker was asked, so the original stays"
+    why = doc.delivery.reason if doc.delivery else ""
     if not doc.best_round:
-        return "no version was better than the original, so the original stays"
+        return f"the original was kept: {why or 'no version was better'}"
     if doc.is_held_back:
         return f"the version of round {doc.best_round} is the best; it was not delivered, and the file is as it was"
-    return f"the version of round {doc.best_round} is the best and stays"
+    return f"the version of round {doc.best_round} is delivered" + (f": {why}" if why else "")
 
 
 def _unconfirmed(doc: ImprovementDoc) -> list[str]:

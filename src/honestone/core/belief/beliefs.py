@@ -18,7 +18,7 @@ from honestone.core.belief.contract import ContractModel, Moments, Odds, leaves
 from honestone.core.belief.items import FIXED, ItemBelief, ItemModel, Looks
 from honestone.core.belief.normal import Atom
 from honestone.core.belief.scores import ASIDE, ScoreBelief, ScoreModel, room
-from honestone.core.rubric import Criterion, Item, Key, Rubric
+from honestone.core.rubric import Item, Key, Rubric
 from honestone.core.scorecard import is_na, share, share_of
 
 # The parts of a judge's error that the panel is assumed to share.
@@ -119,7 +119,7 @@ class Beliefs:
         self._score_bank = Bank(_score_models(len(panel), len(held_out)))
         self._item_bank = Bank(_item_models())
         self._questions = dict(rubric.questions())
-        self._bad = _bad_keys(rubric.criteria)
+        self._bad = rubric.bad_keys
         self._ways = {
             node.id: -1.0 if (node.keys[0] in self._bad) != node.negate else 1.0
             for node in leaves(self.contract.top)
@@ -419,15 +419,4 @@ def _changed(
                 same[place] = edited(index, believed[index], hit)
             own[index] = same[place]
         found[key] = own
-    return found
-
-
-def _bad_keys(criteria: Sequence[Criterion], negated: bool = False) -> set[Key]:
-    """Items to which yes is the bad answer: of penalties, and under an odd number of negations."""
-    found: set[Key] = set()
-    for criterion in criteria:
-        turned = negated != criterion.negate
-        if turned != criterion.is_penalty:
-            found |= {(criterion.id, item.id) for item in criterion.items}
-        found |= _bad_keys(criterion.children, turned)
     return found

@@ -59,10 +59,14 @@ class ItemModel:
 
     def seen(self, belief: ItemBelief, looks: Looks, *, held_out: bool, yes: bool) -> tuple[ItemBelief, float]:
         """The belief after an answer, and the log of its probability. `looks`: this judge's earlier ones."""
-        factor = self._factors.get((held_out, yes, looks)) or self._factor(held_out, yes, looks)
+        factor = self.chances(looks, held_out=held_out, yes=yes)
         weights = [w * f for w, f in zip(belief.weights, factor, strict=True)]
         total = sum(weights)
         return _belief([w / total for w in weights]), log(total)
+
+    def chances(self, looks: Looks, *, held_out: bool, yes: bool) -> tuple[float, ...]:
+        """P(this answer) for each state and node of a belief, after this judge's earlier `looks`."""
+        return self._factors.get((held_out, yes, looks)) or self._factor(held_out, yes, looks)
 
     def edited(self, belief: ItemBelief, *, aimed: bool) -> ItemBelief:
         """The belief after an edit. Where it was aimed at the item, the errors of earlier looks are gone."""

@@ -72,7 +72,8 @@ class ScoreBelief(NamedTuple):
     var: float
 
 
-def _belief(parts: list[Component]) -> ScoreBelief:
+def belief_of(parts: list[Component]) -> ScoreBelief:
+    """The mixture of these parts, whose weights sum to 1."""
     atoms = tuple([Atom(weight, mean[0], cov[0][0]) for weight, mean, cov in parts])
     mean = sum([w * m for w, m, _ in atoms])
     return ScoreBelief(tuple(parts), atoms, mean, sum([w * (v + (m - mean) ** 2) for w, m, v in atoms]))
@@ -106,7 +107,7 @@ class ScoreModel:
     def start(self) -> ScoreBelief:
         cov = [[*[0.0] * index, var] for index, var in enumerate(self.usual)]
         cov[0][0] = START_SD * START_SD
-        return _belief([Component(1.0, [START_MEAN, *[0.0] * (len(cov) - 1)], cov)])
+        return belief_of([Component(1.0, [START_MEAN, *[0.0] * (len(cov) - 1)], cov)])
 
     def seen(self, belief: ScoreBelief, judge: int, vote: float) -> tuple[ScoreBelief, float]:
         """The belief after a judge's vote (points), and the log of the vote's density before it."""
@@ -136,11 +137,11 @@ class ScoreModel:
         if len(parts) < len(found):
             left = sum([p.weight for p in parts])
             parts = [p._replace(weight=p.weight / left) for p in parts]
-        return _belief(parts), top + log(total)
+        return belief_of(parts), top + log(total)
 
     def edited(self, belief: ScoreBelief, *, aimed: bool) -> ScoreBelief:
         """The belief about the item after an edit."""
-        before = _as_one(belief)
+        before = merged_part(belief)
         worn: dict[float, Component] = {1.0: before}
         parts = []
         for change in AIMED if aimed else ASIDE:
@@ -153,7 +154,7 @@ class ScoreModel:
             if change.shared_sd:
                 cov[1] = [cov[1][0], cov[1][1] + change.shared_sd * change.shared_sd]
             parts.append(Component(change.weight, mean, cov))
-        return _belief(parts)
+        return belief_of(parts)
 
     def _worn(self, part: Component, kept: float) -> Component:
         """Errors that are drawn again, with the correlation `kept` to the old ones."""
@@ -166,7 +167,7 @@ class ScoreModel:
         return Component(part.weight, [part.mean[0], *[kept * m for m in part.mean[1:]]], cov)
 
 
-def _as_one(belief: ScoreBelief) -> Component:
+def merged_part(belief: ScoreBelief) -> Component:
     """The mixture as one normal distribution of the same mean and covariance."""
     if len(belief.parts) == 1:
         return belief.parts[0]

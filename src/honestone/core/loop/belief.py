@@ -16,6 +16,7 @@ from typing import Final
 from honestone.core.ballot import CHECK, Ballot, JudgeState
 from honestone.core.belief.beliefs import Beliefs
 from honestone.core.events import BallotCast, EditProposed, Event, VersionRejected
+from honestone.core.loop.delivery import is_open
 from honestone.core.loop.policies import lost_check, rounds_used_up
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.state import (
@@ -45,6 +46,8 @@ LOOKS_AT_END: Final = 9
 RESERVE: Final = 3
 # Judges that are asked for one look before the version is given up.
 TRIES: Final = 4
+# Looks at the original and as many at the last version that may go to their comparison.
+LOOKS_TO_COMPARE: Final = 6
 # What each rejection takes from the gain that is expected of another edit of the same criterion.
 YIELDS: Final = 0.85
 
@@ -273,6 +276,7 @@ class Belief:
             or (_stop(state) if state.is_dead else None)
             or _propose(state)
             or _certify(state, is_last=True)
+            or _compare(state)
             or _stop(state)
         )
 
@@ -346,9 +350,29 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
     if state.needs_witness and not state.has_look(version):
         return RollBack(reason=f"not judged: {state.limit}" if state.limit else "no judge could mark it")
     moved = _moved(state, version)
+    if state.needs_witness and not _rose(state, version):
+        return RollBack(reason=f"no mark is better than before: {moved}")
+    if _fell(state, version):
+        return RollBack(reason=f"its marks and what is expected of it fell: {moved}")
     if state.steering.value(version) > state.steering.value(state.current):
         return Accept(version=version, reason=f"nearer to the contract: {moved}")
     return RollBack(reason=f"not nearer to the contract: {moved}")
+
+
+def _rose(state: BeliefState, version: str) -> bool:
+    """Whether any mark is better than that of the version before. Without this, an edit that no judge noticed is believed to
+    have helped a little, since edits do on average, and a chain of such edits becomes what the loop believes in most."""
+    before, after = state.mean_marks(state.current), state.mean_marks(version)
+    return any(after[key] > mark for key, mark in before.items() if key in after) or not after.keys() & before.keys()
+
+
+def _fell(state: BeliefState, version: str) -> bool:
+    """Whether the marks are worse on the whole, and so is the expected score. Far from the contract its probability says
+    little, and a version of which less is known can look nearer for that alone."""
+    old, new = state.card(state.current), state.card(version)
+    marks_fell = (new.low if new.score is None else new.score) < (old.low if old.score is None else old.score)
+    expected, before = state.steering.outlook(version).overall, state.steering.outlook(state.current).overall
+    return marks_fell and expected.mean < before.mean
 
 
 def _moved(state: BeliefState, version: str) -> str:
@@ -433,6 +457,21 @@ def _next_witness(state: BeliefState, version: str, unheard: Sequence[str]) -> s
     """A held-out judge that has not answered, then one of the panel: who was never heard first, and who looked least often."""
     tried, silent = [ballot.voter for ballot in state.looks(version)], state.silent
     return min(unheard or state.judges, key=lambda judge: (judge not in silent, tried.count(judge)))
+
+
+def _compare(state: BeliefState) -> Ask | None:
+    """A call that is left over, for the original or the version that may be delivered: the one that was looked at less. None
+    where it is clear enough which is better."""
+    version = state.best
+    if version == state.original or not state.needs_witness or state.calls_left <= 0:
+        return None
+    seen = min((state.original, version), key=lambda one: len(state.looks(one)))
+    if len(state.looks(seen)) > LOOKS_TO_COMPARE or state.failures(seen) >= TRIES:
+        return None
+    if not is_open(state):
+        return None
+    tried = [ballot.voter for ballot in state.looks(seen)]
+    return _ask(state, seen, min(state.judges, key=tried.count)) if state.judges else None
 
 
 def _stop(state: BeliefState) -> Stop:

@@ -4,7 +4,7 @@ worker."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -57,13 +57,7 @@ def choose_focus(
 
 def improvable(card: Scorecard) -> list[Line]:
     """Criteria that are marked themselves and have something known to be short of full marks."""
-    return [line for line in card.lines if line.applies and any(True for _ in short_items(line))]
-
-
-def short_items(line: Line) -> Iterator[ItemLine]:
-    """The items that cost this criterion marks."""
-    best = ZERO if line.criterion.is_penalty else ONE
-    return (item for item in line.items if item.met is not None and item.met != best)
+    return [line for line in card.lines if line.applies and any(True for _ in line.short_items)]
 
 
 def goodness(line: Line) -> Fraction:
@@ -94,7 +88,7 @@ def effective_weights(card: Scorecard) -> dict[str, Fraction]:
 def unmet_items(line: Line, keys: Sequence[Key] = ()) -> list[ItemLine]:
     """Those that a worker is given: the `keys` of this criterion, or without any what costs it marks."""
     named = {item for criterion, item in keys if criterion == line.criterion.id}
-    return [one for one in line.items if one.item.id in named] if named else list(short_items(line))
+    return [one for one in line.items if one.item.id in named] if named else list(line.short_items)
 
 
 def fixes_for(line: Line, keys: Sequence[Key] = ()) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -17,6 +18,25 @@ class Result(StrEnum):
     COULD_NOT_JUDGE = "COULD_NOT_JUDGE"
     CONTRACT_CHANGED = "CONTRACT_CHANGED"
     INTERRUPTED = "INTERRUPTED"
+
+
+class DeliveryRule(StrEnum):
+    """Why a version is delivered: it PASSED, or it is better than the original; else the original stays."""
+
+    PASSED = "passed"
+    BETTER = "better"
+    ORIGINAL = "original"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """The version that a loop delivers, and why. `probability` (0-1): that a version is better than the original, where that
+    decided."""
+
+    version: str
+    rule: DeliveryRule
+    reason: str
+    probability: float | None = None
 
 
 # The rest are 1.

@@ -6,16 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, JudgeState
 from honestone.core.events import Event, LoopStarted, Role, Started
 from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.result import Delivery
 from honestone.core.loop.result import Result as Result
-from honestone.core.numbers import exact
+from honestone.core.numbers import ONE, ZERO, exact
 from honestone.core.rubric import Key, Rubric
-from honestone.core.scorecard import Line, Scorecard, Scorer, Verdict, judge_gate
+from honestone.core.scorecard import Line, Scorecard, Scorer, Verdict, is_na, judge_gate, share_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,8 @@ class Stop:
     is_final: bool = True
     changed: tuple[str, ...] = ()
 
+
+ROLES: Final[tuple[Role, ...]] = ("panel", "holdout")
 
 Action: TypeAlias = Ask | Propose | Accept | RollBack | Stop
 
@@ -144,6 +147,7 @@ class LoopState:
 
     `consultations`: how many versions the held-out judges may be shown. `candidates`: how many proposals a round makes;
     `tolerance` (0-1): a smaller fall is noise.
+    `delivery` is what was delivered at the end, and why; from then on `best` is that version.
     `tried` are those of the round that is under way, and `ranks` (0-1) how good their edits look, by version, where a
     panel was asked.
     """
@@ -169,6 +173,7 @@ class LoopState:
     finished: Stop | None = None
     delivering: str | None = None
     delivered: str = ""
+    delivery: Delivery | None = None
     undone: bool = False
     _cards: dict[str, Scorecard] = field(default_factory=dict)
 
@@ -223,7 +228,10 @@ class LoopState:
                 self.limit = event.reason
             case events.RunFinished():
                 self.finished = Stop(result=Result(event.result), reason=event.reason, changed=event.changed)
-                if self.finished.result is Result.CONTRACT_CHANGED:
+                self.delivery = event.delivery
+                if event.delivery is not None:
+                    self.best = event.delivery.version
+                elif self.finished.result is Result.CONTRACT_CHANGED:
                     self.best = self.original
 
     def _find_best(self) -> None:
@@ -250,6 +258,34 @@ class LoopState:
     def votes_on(self, version: str) -> list[Ballot]:
         """The ballots that a version's scorecard is drawn from."""
         return list(self.ballots.get((version, "panel"), {}).values())
+
+    def every_vote_on(self, version: str) -> list[Ballot]:
+        """All ballots on a version, whoever cast them, that its scorecard can be drawn from."""
+        return [ballot for role in ROLES for ballot in self.ballots.get((version, role), {}).values()]
+
+    @property
+    def compared_by(self) -> Rubric:
+        """What two versions are compared by: the rubric, whose items are the keys of the marks."""
+        return self.rubric
+
+    def aimed_at(self, entry: Round) -> frozenset[Key]:
+        """The items that a round's worker was given."""
+        if entry.items:
+            return frozenset(entry.items)
+        lines = [line for line in self.card(entry.base).lines if line.criterion.id in entry.focus]
+        return frozenset((line.criterion.id, one.item.id) for line in lines for one in line.short_items)
+
+    def mean_marks(self, version: str) -> dict[Key, Fraction]:
+        """The mean of all votes about each item (0-1), turned round where yes is the bad answer."""
+        questions = dict(self.compared_by.questions())
+        shares: dict[Key, list[Fraction]] = {}
+        for ballot in (one for role in ROLES for one in self.ballots.get((version, role), {}).values()):
+            for key, mark in ({} if ballot.tampered else ballot.marks).items():
+                if key in questions and not is_na(mark.answer):
+                    shares.setdefault(key, []).append(share_of(questions[key], mark))
+        means = {key: sum(found, ZERO) / len(found) for key, found in shares.items()}
+        bad = self.compared_by.bad_keys
+        return {key: ONE - mean if key in bad else mean for key, mean in means.items()}
 
     def awaited(self, version: str) -> list[str]:
         """Judges without whose ballot a version's score is not known."""

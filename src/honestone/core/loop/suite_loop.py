@@ -8,17 +8,17 @@ witness that is asked at the end and never before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
 from honestone.core.ballot import Ballot, JudgeState, Mark
 from honestone.core.errors import UsageError
 from honestone.core.events import Event, Role, SuiteImprovementStarted
-from honestone.core.loop.policies import SteeredByScore, short_items
-from honestone.core.loop.state import Accept, LoopLimits, LoopState, RollBack, Words
+from honestone.core.loop.policies import SteeredByScore
+from honestone.core.loop.state import Accept, LoopLimits, LoopState, RollBack, Round, Words
 from honestone.core.numbers import ZERO
-from honestone.core.rubric import Criterion, Item, Rubric
+from honestone.core.rubric import Criterion, Item, Key, Rubric
 from honestone.core.scorecard import ItemLine, Line, Outcome, Scorecard, Scorer, Verdict, judge_gate
 from honestone.core.skill.brief import SENTENCES, FailedTask, one_line, task_lines
 from honestone.core.skill.evaluation import NOISE, TaskResult
@@ -256,6 +256,21 @@ class SuiteLoopState(LoopState):
             return ()
         return waiting
 
+    def every_vote_on(self, version: str) -> list[Ballot]:
+        """Runs of val and train: the scorecard has no place for test."""
+        return self.votes_on(version)
+
+    @property
+    def compared_by(self) -> Rubric:
+        """Every task counts the same, whichever split it is in: all of them show whether the artifact got better."""
+        splits = (*self.rubric.criteria, *self.certifier.rubric.criteria)
+        return replace(self.rubric, criteria=tuple(replace(one, weight=Fraction(len(one.items))) for one in splits))
+
+    def aimed_at(self, entry: Round) -> frozenset[Key]:
+        """Every task that the base fails: what the worker is shown stands for the others."""
+        lines = self.card(entry.base).lines
+        return frozenset((line.criterion.id, one.item.id) for line in lines for one in line.short_items)
+
     def _is_refused(self, version: str) -> bool:
         val = move(self.card(self.best).line(VAL), self.card(version).line(VAL))
         return val.fell or bool(val.undone)
@@ -311,7 +326,7 @@ def failed_tasks(card: Scorecard, cases: Sequence[Case]) -> list[FailedTask]:
     """The tasks of train that failed, each with its prompt and the judge's words. Others are never among them."""
     prompts = {case.id: case.input for case in cases}
     found = []
-    for line in short_items(card.line(TRAIN)):
+    for line in card.line(TRAIN).short_items:
         said = [mark.suggestion for _, mark in line.votes if mark.suggestion]
         found.append(FailedTask(task_id=line.item.id, prompt=prompts.get(line.item.id, ""), details="\n".join(said)))
     return found

@@ -274,13 +274,27 @@ class AdviceDoc(Struct, frozen=True, kw_only=True):
     about: str | None = None
 
 
+class DeliveryDoc(Struct, frozen=True, kw_only=True):
+    """What the run delivers, and why.
+
+    `rule`: `passed`, `better` (than the original, by its marks and with a probability of at least 80 %) or `original`
+    `reason`: in words
+    `probability`: that a version is better than the original by every vote of the run, 0-1; `null` where marks or the result decided
+    """
+
+    rule: str
+    reason: str = ""
+    probability: float | None = None
+
+
 class ImprovementDoc(Struct, frozen=True, kw_only=True):
     """One run of the loop.
 
     `schema`, `title`, `artifact`: the shape; the rubric's title; `path`, `digest` of the best version, `original`
     `result`: `PASSED`, `UNCONFIRMED`, `PLATEAU`, `ROUND_LIMIT`, `BUDGET`, `METRIC_DEAD`, `NO_CHANGE`, `WORKER_FAILED`, `COULD_NOT_JUDGE`, `CONTRACT_CHANGED` or `INTERRUPTED`
     `reason`, `changed`: why it ended so; the files that judge and changed while it ran
-    `best_round`: the round whose version is the best; 0 is the baseline
+    `best_round`: the round whose version is delivered, or while the run is under way the best; 0 is the original
+    `delivery`: which of three rules decided what is delivered, and why; absent while the run is under way, and in older runs
     `threshold`, `floor`, `policy`, `panel`, `worker`, `limits`: what the run was given; `panel` are the judges that steer
     `noise`: not over a suite: which fall of the score is noise, and how that is known
     `rounds`: what was tried, and what came of it
@@ -306,6 +320,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     low_confidence: bool = False
     changed: list[str] = []
     best_round: int = 0
+    delivery: DeliveryDoc | UnsetType = UNSET
     threshold: int | float = 0
     floor: int | float = 0
     policy: str = ""

@@ -1,0 +1,153 @@
+"""What a loop delivers: one rule for every policy, for rubrics, suites, skills, steps and stages.
+
+A version goes into the person's file when it PASSED; or when it is better than the original by its marks and probably so by
+every vote of the run. Otherwise the original stays, byte for byte. Of versions that are equally good the older one is delivered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from honestone.core.ballot import CHECK
+from honestone.core.belief.comparison import Better, Comparison, Edit, Look
+from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.result import Delivery, DeliveryRule, Result
+from honestone.core.loop.state import LoopState
+from honestone.core.numbers import sure
+from honestone.core.scorecard import Line, Scorecard
+
+# The probability of being better that a version needs which did not pass.
+LEAST_SURE: Final = 0.8
+# Probabilities of being better between which more looks are worth their calls.
+STILL_OPEN: Final = (0.5, 0.97)
+
+
+def delivery(state: LoopState, result: Result | None = None) -> Delivery:
+    """What the rule delivers now: of a run that ends with `result`, or of one that is under way."""
+    if result is Result.PASSED:
+        reason = "it passed" if state.best != state.original else "the original passes as it is"
+        return Delivery(version=state.best, rule=DeliveryRule.PASSED, reason=reason)
+    if result is Result.CONTRACT_CHANGED:
+        return Delivery(
+            version=state.original, rule=DeliveryRule.ORIGINAL, reason="what judges changed while the loop ran"
+        )
+    return _Candidates(state).delivery()
+
+
+def is_open(state: LoopState) -> bool:
+    """Whether more looks at the original and the best version are worth their calls: neither is clearly better, or a mark alone
+    keeps a version back that is probably better."""
+    low, high = STILL_OPEN
+    chance = comparison_of(state).better(state.best).probability
+    return low <= chance <= high or (chance > high and delivery(state).rule is DeliveryRule.ORIGINAL)
+
+
+def comparison_of(state: LoopState) -> Comparison:
+    """Every vote and edit of a run."""
+    edits = [
+        Edit(entry.base, entry.version, state.aimed_at(entry))
+        for entry in state.rounds
+        if entry.version is not None and entry.outcome is ProposalOutcome.CHANGED
+    ]
+    code = {version: found[CHECK].marks for (version, _), found in state.ballots.items() if CHECK in found}
+    return Comparison(
+        state.compared_by,
+        state.original,
+        edits,
+        _looks(state),
+        code,
+        panel=[judge for judge in state.panel if judge != CHECK],
+        held_out=state.holdouts,
+    )
+
+
+def _looks(state: LoopState) -> Iterator[Look]:
+    for (version, role), ballots in state.ballots.items():
+        for ballot in ballots.values():
+            if ballot.judge != CHECK and ballot.marks and not ballot.tampered:
+                yield Look(version, ballot.voter, role == "holdout", ballot.marks)
+
+
+class _Candidates:
+    """The kept versions of a run, held against the original. The comparison is made when it is first needed."""
+
+    def __init__(self, state: LoopState) -> None:
+        self._state = state
+        self._comparison: Comparison | None = None
+
+    def delivery(self) -> Delivery:
+        state = self._state
+        # The best so far, and what the rule came to when that was not yet known.
+        versions = [version for version in (state.best, state.delivered) if version != state.original]
+        if not versions:
+            return self._original("no change was kept")
+        refused: list[tuple[str, float | None]] = []
+        for version in dict.fromkeys(versions):
+            why = self._why_not_by_marks(version)
+            found = self._better(version) if why is None else None
+            if found is not None and found.probability >= LEAST_SURE:
+                return self._delivered(version, found)
+            refused.append((why or self._unsure(found), found.probability if found else None))
+        return self._original(*refused[0])
+
+    def _delivered(self, version: str, found: Better) -> Delivery:
+        """The version, or an older one of which no mark is lower."""
+        kept = self._state.kept
+        for older in kept[1 : kept.index(version)]:
+            if self._rose(older, version) or self._why_not_by_marks(older) is not None:
+                continue
+            known = self._better(older)
+            if known.probability >= LEAST_SURE:
+                version, found = older, known
+                break
+        reason = f"marks rose, and by every vote of the run it is better than the original: {sure(found.probability)}"
+        return Delivery(version=version, rule=DeliveryRule.BETTER, reason=reason, probability=found.probability)
+
+    def _original(self, reason: str, probability: float | None = None) -> Delivery:
+        return Delivery(
+            version=self._state.original, rule=DeliveryRule.ORIGINAL, reason=reason, probability=probability
+        )
+
+    def _better(self, version: str) -> Better:
+        if self._comparison is None:
+            self._comparison = comparison_of(self._state)
+        return self._comparison.better(version)
+
+    def _unsure(self, found: Better | None) -> str:
+        chance = sure(found.probability) if found else "not known"
+        return f"that the best version is better is not sure enough: {chance}, and {sure(LEAST_SURE)} is needed"
+
+    def _why_not_by_marks(self, version: str) -> str | None:
+        """Why a version's marks are not better than the original's; None where they are."""
+        lost = self._lost(version)
+        if lost is not None:
+            return lost
+        return None if self._rose(self._state.original, version) else "no mark of the best version is better"
+
+    def _lost(self, version: str) -> str | None:
+        """A bar of a single criterion that the original meets and the version does not."""
+        before, after = self._card(self._state.original), self._card(version)
+        for old, new in zip(before.lines, after.lines, strict=True):
+            if old.applies and new.applies and (lost := _lost_bar(old, new)):
+                return lost
+        return None
+
+    def _rose(self, before: str, after: str) -> bool:
+        earlier, later = self._state.mean_marks(before), self._state.mean_marks(after)
+        return any(later[key] > mark for key, mark in earlier.items() if key in later)
+
+    def _card(self, version: str) -> Scorecard:
+        return self._state.scorer.card(self._state.every_vote_on(version))
+
+
+def _lost_bar(old: Line, new: Line) -> str | None:
+    """What the original meets of a criterion's own bars and the version does not, in words."""
+    if old.score is None:
+        return None
+    name, now = new.criterion.id, new.score
+    if new.criterion.required and old.score > 0 and not now:
+        return f"required criterion {name!r}, which the original meets, is not met any more"
+    if old.score >= old.floor and (now is None or now < new.floor):
+        return f"criterion {name!r}, whose floor the original reaches, is below it"
+    return None
