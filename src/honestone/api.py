@@ -401,7 +401,7 @@ def improve(
     **options: Unpack[JudgingKeywords],
 ) -> ImprovementResult:
     """Improve a file or folder against a rubric, or a skill or prompt by the tasks of a suite, as `honestone improve`
-    does: the same run, resumed when it was interrupted, with the best version delivered.
+    does: the same run, resumed when it was interrupted. What is delivered passed, or is better than the original; else the original stays.
 
     Raises UsageError and its kinds before anything is spent, CouldNotJudge when judges are needed and none is found.
     What a worker or a judge cannot do is in the result.

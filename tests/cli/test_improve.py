@@ -119,11 +119,13 @@ def test_without_a_witness_a_pass_is_unconfirmed(ready: Desk) -> None:
 
 
 def test_a_witness_that_disagrees_keeps_a_pass_from_being_one(ready: Desk) -> None:
-    """The held-out judge says no: UNCONFIRMED, `certification.ok` is false, exit 3."""
+    """The held-out judge says no to everything: UNCONFIRMED, `certification.ok` is false, exit 3. It never saw the original, so it
+    does not say that the version is no better, and the better version is delivered."""
     witness = ready.judge("witness", "print(json.dumps(reply()).replace('true', 'false'))")
     result = improve(ready, ready.worker("worker", ADD_ALL), ready.judge(), holdout=witness)
     assert (result.code, result.json["result"]) == (3, "UNCONFIRMED")
     assert result.json["certification"]["ok"] is False
+    assert result.json["delivery"]["rule"] == "better"
     assert note(ready) == WHOLE
 
 

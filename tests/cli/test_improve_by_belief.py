@@ -99,3 +99,33 @@ def test_nothing_is_paid_twice(ready: Desk) -> None:
     again = run(ready, "belief").json
     assert again["result"] == before["result"] == "PASSED" and again["probability"] == before["probability"]
     assert again["usage"]["judge_calls"] == 0 and before["usage"]["judge_calls"] > 0
+
+
+YES_NO_LINES = "".join(f"p{place} {'yes' if place < 3 else 'no'}\n" for place in range(8))
+YES_NO_RUBRIC = "rubric: 1\nthreshold: 87.5\nfloor: 0\ncriteria:\n" + "".join(
+    f"  - {{id: p{place}, requirement: p{place} is yes}}\n" for place in range(8)
+)
+LOOKS_FOR_WORDS = (
+    "text = request['artifact']['text']\n"
+    "ids = [one['id'] for one in request['criteria']]\n"
+    "print(json.dumps({'criteria': {name: {'met': name + ' yes' in text} for name in ids}}))"
+)
+BREAKS = "put(read().replace(b' yes', b' no', 1) + b'%d\\n' % len(read()))"
+APPENDS = "put(read() + b'x\\n')"
+
+
+@pytest.mark.parametrize("policy", ["plain", "keep-best", "belief", "strict"])
+@pytest.mark.parametrize("worker", [BREAKS, APPENDS])
+def test_a_worker_that_harms_or_appends_leaves_the_file_as_it_was(desk: Desk, policy: str, worker: str) -> None:
+    """Byte for byte, with every policy, and the report says that the original was kept and why."""
+    desk.rubric(YES_NO_RUBRIC)
+    desk.file("a.md", YES_NO_LINES)
+    judge = desk.judge("judge", LOOKS_FOR_WORDS)
+    done = desk.run(
+        *("improve", "a.md", "--rubric", "rubric.yaml", "--judge", judge.spec, "--policy", policy, "--json"),
+        *("--worker", desk.worker("worker", worker).spec),
+    )
+    assert done.code == 1, done.err
+    assert (desk.folder / "a.md").read_text() == YES_NO_LINES
+    assert done.json["delivery"]["rule"] == "original"
+    assert "the original was kept: " in desk.run("show", "last").out

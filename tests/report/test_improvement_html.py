@@ -41,7 +41,7 @@ class Page(HTMLParser):
 def test_rounds_scores_changes_and_evidence_are_on_the_page() -> None:
     """What a reader asks: did it pass, how did it get there, what was changed, and who says so."""
     page = improvement_html(samples.improvement("PASSED", worker="cmd:python w.py"), diffs=[(1, DIFF)])
-    assert "PASSED" in page and "61.7 → 91.6" in page and "the version of round 3 is the best and stays" in page
+    assert "PASSED" in page and "61.7 → 91.6" in page and "the version of round 3 is delivered" in page
     assert page.index("Round 1") < page.index("one two") < page.index("Round 2") < page.index("Round 4")
     assert "<span class=add>+one two</span>" in page and "<span class=del>-start</span>" in page
     assert "gemini DEGRADED: timed out after 120 s" in page and "out-of-scope: rubric.yaml was changed" in page

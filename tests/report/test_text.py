@@ -206,7 +206,7 @@ def test_a_passed_loop_shows_before_after_rounds_and_witness() -> None:
     assert "gemini DEGRADED: timed out after 120 s" in text
     assert "out-of-scope: rubric.yaml was changed" in text
     assert "✓ claude pass 88.0" in text
-    assert "the version of round 3 is the best" in text
+    assert "the version of round 3 is delivered" in text
     assert "4 worker calls" in text and "report  .honestone/reports/01JABCDEF0.md" in text
 
 
@@ -236,7 +236,7 @@ def test_an_unconfirmed_loop_is_not_shown_as_passed() -> None:
 def test_a_loop_that_kept_nothing_says_so_and_shows_what_is_missing() -> None:
     """The original stands; unmet items of the final version follow."""
     text = improvement_text(samples.broken(), Style(width=80))
-    assert "no version was better than the original" in text
+    assert "the original was kept: no version was better" in text
     assert "Not met" in text and "Gives numbered steps" in text
 
 

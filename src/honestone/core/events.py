@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 from honestone.core.ballot import CHECK, Ballot, ballot_from_plain, ballot_to_plain, checked_ballot
 from honestone.core.contract import Contract
 from honestone.core.json_value import Codec, Form, Json, JsonObject
 from honestone.core.labels import PersonLabel
 from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.result import Delivery
+from honestone.core.loop.result import Delivery, DeliveryRule
 from honestone.core.rubric import Key, Rubric, from_plain, to_plain
 from honestone.core.scorecard import Rule
 from honestone.core.spend import Spend, spend_from_plain
@@ -715,6 +715,20 @@ def _of_judge(spend: Spend) -> Spend:
 # ---------------------------------------------------------------------------------------------------------- the codec
 
 
+def _delivery_to_plain(delivery: Delivery) -> Json:
+    plain: dict[str, Json] = {"version": delivery.version, "rule": str(delivery.rule), "reason": delivery.reason}
+    return plain if delivery.probability is None else {**plain, "probability": delivery.probability}
+
+
+def _delivery_from_plain(plain: Mapping[str, Any]) -> Delivery:
+    return Delivery(
+        version=plain["version"],
+        rule=DeliveryRule(plain["rule"]),
+        reason=plain["reason"],
+        probability=plain.get("probability"),
+    )
+
+
 def _given(one: StartedArtifact | StartedSuite) -> dict[str, Json]:
     return {name: value for name in one.__slots__ if (value := getattr(one, name)) not in (None, "", False)}
 
@@ -731,6 +745,7 @@ _FORMS: Final[Mapping[str, Form]] = {
         lambda plain: {name: spend_from_plain(spend) for name, spend in plain.items()},
     ),
     "ProposalOutcome": Form(str, ProposalOutcome),
+    "Delivery": Form(_delivery_to_plain, _delivery_from_plain),
     "Rubric": Form(to_plain, from_plain),
     "Rule": Form(str, Rule),
     "Sequence[CheckedArtifact]": Form(

@@ -40,30 +40,44 @@ from honestone.core.scorecard import is_na, share_of
 # Assumptions about the judges: rates of misreading a yes/no item, points that a score is off by, and which part of the error
 # the panel shares. The first rate and the first deviation are of judges that hardly err, mostly programs.
 FLIPS: Final = (0.002, 0.05, 0.10, 0.15)
-SDS: Final = (0.5, 6.0, 10.0, 15.0)
+SDS: Final = (6.0, 10.0, 15.0)
+QUIET_SD: Final = 0.5
+QUIET_SD_PROGRAMS: Final = 0.1
 SHARED: Final = (0.2, 0.5)
-# How probable it is before the first vote that the judges hardly err. The other assumptions share the rest.
+# How probable it is before the first vote that the judges hardly err: of models and people, and where all of them are programs.
+# The other assumptions share the rest.
 QUIET: Final = 0.4
+QUIET_PROGRAMS: Final = 0.85
+# How often an edit that destroys the artifact breaks an item that is met.
+ACCIDENT: Final = 0.8
+# How often an edit makes an unmet item only look met to a program.
+FAKED_PROGRAMS: Final = 0.01
 
 
 class WorkerModel(NamedTuple):
     """An assumption about the worker: `fixes` is how often its edit fixes an unmet item that it was given, `lifts` how often one
-    that it was not given, and `prior` how probable that is before the first vote. A worker that writes the whole text again fixes
-    what it was not asked for as often as what it was."""
+    that it was not given, `breaks` how often it breaks an item that is met, and `prior` how probable that is before the first
+    vote. A worker that writes the whole text again fixes what it was not asked for as often as what it was."""
 
     fixes: float
     lifts: float
+    breaks: float
     prior: float
 
 
 WORKERS: Final = (
-    WorkerModel(0.02, 0.002, 0.15),
-    WorkerModel(0.25, 0.03, 0.20),
-    WorkerModel(0.50, 0.06, 0.30),
-    WorkerModel(0.80, 0.10, 0.15),
-    WorkerModel(0.40, 0.40, 0.10),
-    WorkerModel(0.80, 0.80, 0.10),
+    WorkerModel(fixes=0.02, lifts=0.002, breaks=BROKEN, prior=0.10),
+    WorkerModel(fixes=0.02, lifts=0.002, breaks=0.30, prior=0.05),
+    WorkerModel(fixes=0.50, lifts=0.06, breaks=BROKEN, prior=0.30),
+    WorkerModel(fixes=0.25, lifts=0.03, breaks=BROKEN, prior=0.20),
+    WorkerModel(fixes=0.80, lifts=0.10, breaks=BROKEN, prior=0.10),
+    WorkerModel(fixes=0.50, lifts=0.06, breaks=0.30, prior=0.05),
+    WorkerModel(fixes=0.40, lifts=0.40, breaks=BROKEN, prior=0.08),
+    WorkerModel(fixes=0.80, lifts=0.80, breaks=BROKEN, prior=0.08),
+    WorkerModel(fixes=0.60, lifts=0.60, breaks=0.30, prior=0.04),
 )
+# From this share of other items fixed, a worker is taken for one that writes everything again.
+WHOLE: Final = 0.4
 _USUAL_WORKER: Final = WORKERS[2]
 # Assumptions that are less probable than this are left out.
 NEGLIGIBLE: Final = 0.01
@@ -104,7 +118,8 @@ class Better:
 class Comparison:
     """The votes and edits of a run, ready to be asked how a version compares with the original.
 
-    `checks` are the answers of code, by version. `panel` and `held_out` are the judges of the run by name.
+    `checks` are the answers of code, by version. `panel` and `held_out` are the judges of the run by name;
+    `are_programs` says that none of them is a model or a person.
     """
 
     def __init__(
@@ -117,8 +132,12 @@ class Comparison:
         *,
         panel: Sequence[str],
         held_out: Sequence[str],
+        are_programs: bool = False,
     ) -> None:
         self._original = original
+        self._are_programs = are_programs
+        self._quiet = QUIET_PROGRAMS if are_programs else QUIET
+        self._faked = FAKED_PROGRAMS if are_programs else FAKED
         self._checks = checks
         self._questions = dict(rubric.questions())
         self._bad = rubric.bad_keys
@@ -243,7 +262,7 @@ class Comparison:
         for history, keys in self._histories.items():
             rows = self._joint(history, [self._original], model, worker)
             total += len(keys) * log(max(sum(map(sum, rows)), 1e-300))
-        return total + log(_prior(is_quiet=model.flip == FLIPS[0], others=len(_item_models()) - 1))
+        return total + log(self._prior(is_quiet=model.flip == FLIPS[0], others=len(_item_models()) - 1))
 
     def _joint(self, history: _History, path: Sequence[str], model: ItemModel, worker: WorkerModel) -> list[Weights]:
         """P(state of the original, state and shared error of the last version, all votes): a row for each state of the
@@ -263,7 +282,7 @@ class Comparison:
         on_path = set(path)
         for version in reversed(list(self._edits)):
             if version not in on_path:
-                step = _Step(worker, order[version][0])
+                step = self._step(worker, version, is_aimed=order[version][0])
                 messages[version] = step.back(own(version, None))
         following = [*path[1:], None]
         start = model.start().weights
@@ -276,10 +295,38 @@ class Comparison:
                 row[at] = start[at] * here[at]
             rows.append(row)
         for version, after in zip(path[1:], following[1:], strict=True):
-            step = _Step(worker, order[version][0])
+            step = self._step(worker, version, is_aimed=order[version][0])
             here = own(version, after)
             rows = [[w * h for w, h in zip(step.forward(row), here, strict=True)] for row in rows]
         return rows
+
+    def _step(self, worker: WorkerModel, version: str, *, is_aimed: bool) -> _Step:
+        breaks = ACCIDENT if version in self._accidents else worker.breaks
+        return _Step(worker, is_aimed, breaks, self._faked)
+
+    @cached_property
+    def _accidents(self) -> set[str]:
+        """The versions whose edit seems to have destroyed the artifact: of what judges found met before, most is not met after.
+        What becomes of such an edit says little about the others of the worker."""
+        return {edit.version for edit in self._edits.values() if self._is_accident(edit)}
+
+    def _is_accident(self, edit: Edit) -> bool:
+        before, after = self._met_in(edit.base), self._met_in(edit.version)
+        were_met = [key for key, share in before.items() if share > 0.5 and key in after]
+        return len(were_met) > 1 and 2 * sum(after[key] < 0.5 for key in were_met) > len(were_met)
+
+    def _met_in(self, version: str) -> dict[Key, float]:
+        """The share of votes on a version that are good, by yes/no item."""
+        votes: dict[Key, list[bool]] = {}
+        for look in self._looks.get(version, []):
+            for key, mark in look.marks.items():
+                if isinstance(mark.answer, bool):
+                    votes.setdefault(key, []).append(mark.answer != (key in self._bad))
+        return {key: sum(found) / len(found) for key, found in votes.items()}
+
+    def _prior(self, *, is_quiet: bool, others: int) -> float:
+        """The probability of an assumption about the judges before the first vote."""
+        return self._quiet if is_quiet else (1.0 - self._quiet) / others
 
     def _changes(
         self, histories: Mapping[_History, Sequence[Key]], path: Sequence[str], model: ItemModel, worker: WorkerModel
@@ -307,7 +354,7 @@ class Comparison:
         if not keys:
             return [(1.0, _Gain(0.0, 0.0))]
         usual = _USUAL_WORKER
-        models = _score_models(self._panel, len(self._numbers) - self._panel)
+        models = _score_models(self._panel, len(self._numbers) - self._panel, are_programs=self._are_programs)
         found = {(model, usual): self._gained(keys, path, model, usual) for model in models}
         shares = _shares({model: found[model, usual][0] for model in models})
         likely = [model for model, share in shares.items() if share > NEGLIGIBLE]
@@ -337,7 +384,7 @@ class Comparison:
             pull = self._worth[key] / 100.0
             mean += pull * own.mean
             var += pull * pull * own.var
-        evidence += log(_prior(is_quiet=model.sd == SDS[0], others=(len(SDS) - 1) * len(SHARED)))
+        evidence += log(self._prior(is_quiet=model.sd < SDS[0], others=len(SDS) * len(SHARED)))
         return evidence, _Gain(mean, var)
 
     def _points(self, key: Key, mark: Mark) -> float:
@@ -361,38 +408,45 @@ class _Step:
 
     worker: WorkerModel
     is_aimed: bool
+    breaks: float
+    faked: float
 
     def forward(self, row: Weights) -> Weights:
+        """The state after the edit."""
+        breaks = self.breaks
         unmet, met, faked = row[:_COUNT], row[_COUNT : 2 * _COUNT], row[2 * _COUNT :]
         if self.is_aimed:  # the errors of earlier looks are drawn again
             was_unmet, was_met, was_faked = sum(unmet), sum(met), sum(faked)
-            to_met = self.worker.fixes * (was_unmet + was_faked) + (1.0 - BROKEN) * was_met
-            to_faked = (1.0 - self.worker.fixes) * (was_faked + FAKED * was_unmet)
+            to_met = self.worker.fixes * (was_unmet + was_faked) + (1.0 - breaks) * was_met
+            to_faked = (1.0 - self.worker.fixes) * (was_faked + self.faked * was_unmet)
             to_unmet = was_unmet + was_met + was_faked - to_met - to_faked
             return [share * weight for share in (to_unmet, to_met, to_faked) for weight in _NODE_WEIGHTS]
         lift = self.worker.lifts
         return [
-            *[(1.0 - lift) * u + BROKEN * m for u, m in zip(unmet, met, strict=True)],
-            *[lift * u + (1.0 - BROKEN) * m for u, m in zip(unmet, met, strict=True)],
+            *[(1.0 - lift) * u + breaks * m for u, m in zip(unmet, met, strict=True)],
+            *[lift * u + (1.0 - breaks) * m for u, m in zip(unmet, met, strict=True)],
             *faked,
         ]
 
     def back(self, later: Weights) -> Weights:
         """What the votes about the version after the edit say of the state before it."""
+        breaks = self.breaks
         unmet, met, faked = later[:_COUNT], later[_COUNT : 2 * _COUNT], later[2 * _COUNT :]
         if self.is_aimed:
             if_unmet, if_met, if_faked = (
                 sum([a * w for a, w in zip(part, _NODE_WEIGHTS, strict=True)]) for part in (unmet, met, faked)
             )
             not_fixed = 1.0 - self.worker.fixes
-            from_unmet = self.worker.fixes * if_met + not_fixed * (FAKED * if_faked + (1.0 - FAKED) * if_unmet)
-            from_met = (1.0 - BROKEN) * if_met + BROKEN * if_unmet
+            from_unmet = self.worker.fixes * if_met + not_fixed * (
+                self.faked * if_faked + (1.0 - self.faked) * if_unmet
+            )
+            from_met = (1.0 - breaks) * if_met + breaks * if_unmet
             from_faked = self.worker.fixes * if_met + not_fixed * if_faked
             return [share for share in (from_unmet, from_met, from_faked) for _ in NODES]
         lift = self.worker.lifts
         return [
             *[(1.0 - lift) * u + lift * m for u, m in zip(unmet, met, strict=True)],
-            *[(1.0 - BROKEN) * m + BROKEN * u for u, m in zip(unmet, met, strict=True)],
+            *[(1.0 - breaks) * m + breaks * u for u, m in zip(unmet, met, strict=True)],
             *faked,
         ]
 
@@ -403,14 +457,10 @@ def _item_models() -> tuple[ItemModel, ...]:
 
 
 @lru_cache(maxsize=64)
-def _score_models(panel: int, held_out: int) -> tuple[PairModel, ...]:
-    quiet = PairModel(SDS[0], SHARED[0], panel, held_out)
-    return quiet, *(PairModel(sd, rho, panel, held_out) for sd, rho in product(SDS[1:], SHARED))
-
-
-def _prior(*, is_quiet: bool, others: int) -> float:
-    """The probability of an assumption about the judges before the first vote."""
-    return QUIET if is_quiet else (1.0 - QUIET) / others
+def _score_models(panel: int, held_out: int, *, are_programs: bool) -> tuple[PairModel, ...]:
+    sd, faked = (QUIET_SD_PROGRAMS, FAKED_PROGRAMS) if are_programs else (QUIET_SD, FAKED)
+    quiet = PairModel(sd, SHARED[0], panel, held_out, faked)
+    return quiet, *(PairModel(sd, rho, panel, held_out, faked) for sd, rho in product(SDS, SHARED))
 
 
 def _votes_on(votes: Iterable[tuple[bool, bool, Looks]], model: ItemModel) -> Weights:
@@ -475,6 +525,7 @@ def _gain_of(belief: ScoreBelief) -> _Gain:
 class PairModel(ScoreModel):
     """How judges are assumed to err, with the truth of the original as one more unknown after those of `ScoreModel`."""
 
+    faked: float = FAKED
     _effects: dict[tuple[WorkerModel, bool], tuple[EditEffect, ...]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -502,12 +553,17 @@ class PairModel(ScoreModel):
         return belief_of(parts)
 
     def _effects_of(self, worker: WorkerModel, is_aimed: bool) -> tuple[EditEffect, ...]:
-        """The measured effects of edits, with the part that helps as this worker is assumed to help."""
+        """The measured effects of edits, with the part that helps as this worker is assumed to help. One that writes everything
+        again works on every item as on those it was given."""
         if (worker, is_aimed) not in self._effects:
-            helped, *others = AIMED if is_aimed else (ASIDE[2], *ASIDE[:2])
             weight = worker.fixes if is_aimed else worker.lifts
+            if is_aimed or worker.lifts >= WHOLE:
+                helped, harmed, faked = AIMED
+                others = [harmed, faked._replace(weight=self.faked)]
+            else:
+                *others, helped = ASIDE
             left = sum(one.weight for one in others)
-            rest = tuple(one._replace(weight=one.weight * (1.0 - weight) / left) for one in others)
+            rest = [one._replace(weight=one.weight * (1.0 - weight) / left) for one in others]
             self._effects[worker, is_aimed] = (helped._replace(weight=weight), *rest)
         return self._effects[worker, is_aimed]
 

@@ -362,7 +362,8 @@ def _resolve_round(state: BeliefState) -> Ask | Accept | RollBack | None:
 def _rose(state: BeliefState, version: str) -> bool:
     """Whether any mark is better than that of the version before. Without this, an edit that no judge noticed is believed to
     have helped a little, since edits do on average, and a chain of such edits becomes what the loop believes in most."""
-    before, after = state.mean_marks(state.current), state.mean_marks(version)
+    voters = state.voters_of(state.current, version)
+    before, after = state.mean_marks(state.current, voters), state.mean_marks(version, voters)
     return any(after[key] > mark for key, mark in before.items() if key in after) or not after.keys() & before.keys()
 
 

@@ -6,7 +6,7 @@ every vote of the run. Otherwise the original stays, byte for byte. Of versions 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from honestone.core.ballot import CHECK
@@ -59,14 +59,22 @@ def comparison_of(state: LoopState) -> Comparison:
         code,
         panel=[judge for judge in state.panel if judge != CHECK],
         held_out=state.holdouts,
+        are_programs=all(ballot.kind == "program" for found in state.ballots.values() for ballot in found.values()),
     )
 
 
 def _looks(state: LoopState) -> Iterator[Look]:
+    """Where the whole panel looked at the original and at every kept version, held-out judges that never saw the original say how
+    good a version is, and not whether it is better."""
+    judges = {judge for judge in state.panel if judge != CHECK}
+    is_whole = judges <= state.voters_of(*state.kept)
     for (version, role), ballots in state.ballots.items():
         for ballot in ballots.values():
-            if ballot.judge != CHECK and ballot.marks and not ballot.tampered:
-                yield Look(version, ballot.voter, role == "holdout", ballot.marks)
+            if ballot.judge == CHECK or not ballot.marks or ballot.tampered:
+                continue
+            if is_whole and role == "holdout" and ballot.voter not in state.voters_of(state.original):
+                continue
+            yield Look(version, ballot.voter, role == "holdout", ballot.marks)
 
 
 class _Candidates:
@@ -127,18 +135,23 @@ class _Candidates:
 
     def _lost(self, version: str) -> str | None:
         """A bar of a single criterion that the original meets and the version does not."""
-        before, after = self._card(self._state.original), self._card(version)
+        voters = self._state.voters_of(self._state.original, version)
+        before, after = self._card(self._state.original, voters), self._card(version, voters)
         for old, new in zip(before.lines, after.lines, strict=True):
             if old.applies and new.applies and (lost := _lost_bar(old, new)):
                 return lost
         return None
 
     def _rose(self, before: str, after: str) -> bool:
-        earlier, later = self._state.mean_marks(before), self._state.mean_marks(after)
+        voters = self._state.voters_of(before, after)
+        earlier, later = self._state.mean_marks(before, voters), self._state.mean_marks(after, voters)
         return any(later[key] > mark for key, mark in earlier.items() if key in later)
 
-    def _card(self, version: str) -> Scorecard:
-        return self._state.scorer.card(self._state.every_vote_on(version))
+    def _card(self, version: str, voters: Collection[str]) -> Scorecard:
+        """By the judges that marked both versions, where there are any: the marks of others may differ for that alone."""
+        votes = self._state.every_vote_on(version)
+        shared = [one for one in votes if not voters or one.judge == CHECK or one.voter in voters]
+        return self._state.scorer.card(shared)
 
 
 def _lost_bar(old: Line, new: Line) -> str | None:

@@ -3,7 +3,7 @@ end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Final, Protocol, TypeAlias, TypeVar
@@ -260,8 +260,8 @@ class LoopState:
         return list(self.ballots.get((version, "panel"), {}).values())
 
     def every_vote_on(self, version: str) -> list[Ballot]:
-        """All ballots on a version, whoever cast them, that its scorecard can be drawn from."""
-        return [ballot for role in ROLES for ballot in self.ballots.get((version, role), {}).values()]
+        """All ballots on a version that its scorecard can be drawn from, whoever cast them."""
+        return self.every_look_at(version)
 
     @property
     def compared_by(self) -> Rubric:
@@ -275,12 +275,26 @@ class LoopState:
         lines = [line for line in self.card(entry.base).lines if line.criterion.id in entry.focus]
         return frozenset((line.criterion.id, one.item.id) for line in lines for one in line.short_items)
 
-    def mean_marks(self, version: str) -> dict[Key, Fraction]:
-        """The mean of all votes about each item (0-1), turned round where yes is the bad answer."""
+    def voters_of(self, *versions: str) -> frozenset[str]:
+        """The judges that marked all of these versions, code apart; none where no judge did."""
+        found = [
+            {one.voter for one in self.every_look_at(version) if one.marks and one.judge != CHECK}
+            for version in versions
+        ]
+        return frozenset(set.intersection(*found))
+
+    def every_look_at(self, version: str) -> list[Ballot]:
+        """All ballots on a version, whoever cast them."""
+        return [ballot for role in ROLES for ballot in self.ballots.get((version, role), {}).values()]
+
+    def mean_marks(self, version: str, voters: Collection[str] = ()) -> dict[Key, Fraction]:
+        """The mean of the votes about each item (0-1), turned round where yes is the bad answer: of code and these judges, or of
+        all where none is named."""
         questions = dict(self.compared_by.questions())
         shares: dict[Key, list[Fraction]] = {}
-        for ballot in (one for role in ROLES for one in self.ballots.get((version, role), {}).values()):
-            for key, mark in ({} if ballot.tampered else ballot.marks).items():
+        for ballot in self.every_look_at(version):
+            is_asked = not voters or ballot.judge == CHECK or ballot.voter in voters
+            for key, mark in (ballot.marks if is_asked and not ballot.tampered else {}).items():
                 if key in questions and not is_na(mark.answer):
                     shares.setdefault(key, []).append(share_of(questions[key], mark))
         means = {key: sum(found, ZERO) / len(found) for key, found in shares.items()}
