@@ -86,7 +86,9 @@ class Judging:
         raise AssertionError("nothing was asked")
 
     def say(self, at: int, value: object, sheet: str = "", **more: object) -> tuple[int, dict[str, Any]]:
-        status, text = self.ask("POST", "/judge", {"at": at, "value": value, "sheet": sheet or self.sheet(), **more})
+        sheet = sheet or self.sheet()
+        sent = {"at": at, "value": value, "sheet": sheet, "question": f"{sheet}-{at}", **more}
+        status, text = self.ask("POST", "/judge", sent)
         return status, json.loads(text)
 
     def end(self) -> tuple[int, str, str]:

@@ -69,7 +69,8 @@ class Labels:
         return int(found(self.page(), "data-at"))
 
     def answer(self, at: int, value: object, **more: object) -> tuple[int, Any]:
-        status, text = self.ask("POST", "/label", {"at": at, "value": value, **more})
+        question = found(self.page(at), "data-question")
+        status, text = self.ask("POST", "/label", {"at": at, "value": value, "question": question, **more})
         return status, json.loads(text)
 
     def all(self, yes: object, score: object) -> None:

@@ -25,6 +25,7 @@ from honestone import __version__
 from honestone.adapters.machine import key_in
 from honestone.adapters.turns import Turns
 from honestone.core.errors import UsageError
+from honestone.core.json_value import parsed_json
 from honestone.core.needs import NO_NEEDS, KeyNeed, MachineNeeds
 from honestone.ports import CallFailed
 from honestone.system.loose_json import Table, one_line, tables
@@ -519,18 +520,8 @@ def is_html(answer: Answer) -> bool:
 
 
 def decode(body: bytes) -> Any:
-    """The JSON value of a body; None when it is not JSON (a bare null does not count either)."""
-    import msgspec
-
-    try:
-        return msgspec.json.decode(body)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        # Lone surrogates, which some servers escape into their replies, are all that only this one reads.
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
+    """The JSON value of a body; None when it is not JSON (a bare null does not count either), or names a key twice."""
+    return parsed_json(body)
 
 
 def clean(text: str, key: str, *, limit: int = MAX_WORDS) -> str:

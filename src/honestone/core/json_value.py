@@ -53,11 +53,17 @@ def as_json(value: object) -> Json:
     return value if is_plain else str(value)  # type: ignore[return-value]
 
 
+def json_once(text: str | bytes) -> Json:
+    """The value of a JSON text from outside. Raises ValueError where it is not one, or names a key twice in one object:
+    then it is open which of the two was meant. RecursionError for one that is nested too deeply."""
+    value: Json = json.loads(text, object_pairs_hook=each_once)
+    return value
+
+
 def parsed_json(text: str | bytes) -> Json:
-    """The value of a JSON text; None where it is not one."""
+    """The value of a JSON text; None where it is not one, or names a key twice in one object."""
     try:
-        value: Json = json.loads(text)
-        return value
+        return json_once(text)
     except (ValueError, RecursionError):
         return None
 

@@ -6,10 +6,9 @@ import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import msgspec
-
 from honestone.core.checks import visible
 from honestone.core.errors import FileError, UsageError
+from honestone.core.json_value import json_once
 from honestone.formats.document import MOST_LINES
 from honestone.formats.marked import parse_marked, read_text
 from honestone.formats.nodes import MAX_BYTES, lines_in
@@ -62,8 +61,11 @@ def json_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, object]]]:
         if not line.strip():
             continue
         try:
-            yield number, msgspec.json.decode(line.removesuffix("\n"), type=dict[str, object])
-        except (msgspec.DecodeError, RecursionError) as error:
+            row = json_once(line)
+            if not isinstance(row, dict):
+                raise ValueError(f"it is {type(row).__name__}")
+            yield number, row
+        except (ValueError, RecursionError) as error:
             raise FileError(
                 f"this line is not a JSON object: {visible(str(error), 120)}",
                 place=f"{name}:{number}",

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from honestone.core.contract import Contract, canonical, differences
 from honestone.core.errors import ContractMismatch, FileError
+from honestone.core.json_value import json_once
 from honestone.formats.marked import parse_marked, read_text
 
 SCHEMA: Final = "honestone.lock/1"
@@ -84,7 +85,8 @@ def _files_in(path: Path, document: Mapping[str, Any]) -> FilesThatJudge:
 def _as_json(path: Path, document: Any) -> dict[str, object]:
     """The document as JSON has it: places do not matter here, but `1` and `1.0` and keys that look like numbers do."""
     try:
-        plain: dict[str, object] = json.loads(path.read_text(encoding="utf-8-sig"))["document"]
+        whole: Any = json_once(path.read_text(encoding="utf-8-sig"))
+        plain: dict[str, object] = whole["document"]
     except (ValueError, RecursionError):
         raise _no_lock(path) from None
     return plain

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from honestone.core.json_value import json_once
 from honestone.core.labels import LabelQuote
 
 _LONGEST: Final = 4000  # code points of a note or a quote
@@ -55,8 +56,8 @@ class NotTaken(Exception):
 def read_sent(body: bytes) -> Sent:
     """Raises NotTaken."""
     try:
-        sent = msgspec.json.decode(body, type=Sent)
-    except msgspec.MsgspecError as error:
+        sent = msgspec.convert(json_once(body), type=Sent)
+    except (ValueError, RecursionError) as error:
         raise NotTaken(f"this is not an answer: {error}", 400) from None
     if len(sent.note) > _LONGEST or len(sent.quotes) > _MOST or any(len(one.quote) > _LONGEST for one in sent.quotes):
         raise NotTaken(f"a note and each quote may have up to {_LONGEST:,} characters", 413)

@@ -110,7 +110,7 @@ def _said(asked: AskedSheet, sent: Sent) -> bool:
         if sheet.open_places:
             raise NotTaken("some items are still open", 409)
         return True
-    if not 0 <= at < len(sheet.items) or sent.question not in (None, _question_id(asked, at)):
+    if not 0 <= at < len(sheet.items) or sent.question != _question_id(asked, at):
         raise NotTaken("this item is not there any more: load the page again", 409)
     evidence, note = " ... ".join(one.quote for one in sent.quotes), sent.note.strip()
     if isinstance(sent.value, UnsetType):

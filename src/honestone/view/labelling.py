@@ -65,7 +65,7 @@ class LabelSite:
     def _take(self, sent: Sent) -> int:
         """Which item is next."""
         at, session = sent.at, self._session
-        if not 0 <= at < len(session.questions) or sent.question not in (None, self._id(at)):
+        if not 0 <= at < len(session.questions) or sent.question != self._id(at):
             raise NotTaken("this item is not there any more: load the page again", 409)
         remark = LabelRemark(evidence=sent.quotes, note=sent.note.strip())
         if isinstance(sent.value, UnsetType):

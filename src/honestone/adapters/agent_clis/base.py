@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from honestone.core.json_value import json_once
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Prompt, Usage
 from honestone.system.loose_json import Table, string, table
@@ -192,7 +193,7 @@ def json_lines(data: bytes) -> Iterator[Table]:
     """The objects of a stream of JSON lines; banners and half lines between them are passed over."""
     for line in text_of(data).split("\n"):
         try:
-            value = json.loads(line)
+            value = json_once(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):

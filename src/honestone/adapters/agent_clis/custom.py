@@ -13,7 +13,6 @@ starts. What the command may touch is up to its own flags.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from pathlib import Path
 from honestone.adapters.agent_clis import base
 from honestone.adapters.agent_clis.base import AgentCli, CliFolders, CliOutcome, Command, Setup
 from honestone.core.errors import SettingsError
+from honestone.core.json_value import json_once
 from honestone.ports import Prompt
 from honestone.system.loose_json import table
 from honestone.system.process import Ended, program_from
@@ -89,7 +89,7 @@ class Custom(AgentCli):
         if self._form == "jsonl":
             return list(base.json_lines(stdout))
         try:
-            return [json.loads(base.text_of(stdout))]
+            return [json_once(base.text_of(stdout))]
         except (ValueError, RecursionError):
             return []
 

@@ -12,7 +12,7 @@ from typing import Any
 from honestone.adapters.checks.subject import Subject
 from honestone.adapters.checks.trace import known_of
 from honestone.core.checks import Told, visible
-from honestone.core.json_value import each_once
+from honestone.core.json_value import json_once
 from honestone.core.numbers import exact
 from honestone.core.rubric import Check
 from honestone.ports import Output
@@ -58,7 +58,7 @@ def points_of(check: Check, ended: Ended) -> float | None:
     printed = ended.stdout.decode("utf-8", "replace").strip()
     try:
         is_bare = not printed or _is_only_text(check, printed)
-        score = Fraction(ended.exit == 0) if is_bare else score_of(json.loads(printed))
+        score = Fraction(ended.exit == 0) if is_bare else score_of(json_once(printed))
     except (ValueError, RecursionError):
         return None  # `answer` says why
     return float(100 * (1 - score if check.negated else score))
@@ -76,7 +76,7 @@ def answer(check: Check, ended: Ended) -> Told:
             ": ".join(filter(None, (f"the grader ended with exit code {ended.exit}", printed)))
         )
     try:
-        said = json.loads(printed, object_pairs_hook=each_once)
+        said: Any = json_once(printed)
         score = score_of(said)
     except (ValueError, RecursionError) as error:
         return None, visible(f"the grader's answer cannot be read: {error}")

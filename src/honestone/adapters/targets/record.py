@@ -125,7 +125,7 @@ def _doubled(file: RecordFile, key: Attempt, first: Where, second: tuple[Where, 
 
 
 def _output(row: RecordedOutput, id: str, file: RecordFile, where: Where) -> Output:
-    if row.output is None:
+    if row.output is None or (row.output == "" and row.error is not None):
         if row.error is None:
             raise UsageError(
                 f"the row of case `{visible(id, 80)}` has no `output`", place=file.place(where[0]), hint=SHAPE

@@ -22,11 +22,9 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, overload
 from weakref import finalize
 
-import msgspec
-
 from honestone.core.artifact import as_text, digest_of
 from honestone.core.errors import FileError, UsageError
-from honestone.core.json_value import after_space, line_of, members_of, parsed_json, visible
+from honestone.core.json_value import after_space, json_once, line_of, members_of, parsed_json, visible
 from honestone.core.rubric import slug
 from honestone.system.loose_json import Table, down, table
 
@@ -143,8 +141,8 @@ def _archive(data: bytes, name: str, digest: str) -> RecordFile:
             if sum(one.file_size for one in archive.infolist()) > MAX_BYTES:
                 raise FileError(f"the record {name!r} is larger than {MAX_BYTES / 1e6:g} MB when it is unpacked")
             members = [one for one in archive.namelist() if re.fullmatch(r"samples/[^/]+\.json", one)]
-            about = json.loads(archive.read("header.json")) if "header.json" in archive.namelist() else {}
-            rows = [json.loads(archive.read(member)) for member in members]
+            about = table(json_once(archive.read("header.json"))) if "header.json" in archive.namelist() else {}
+            rows = [json_once(archive.read(member)) for member in members]
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, RecursionError, EOFError) as error:
         why = visible(str(error), 120)
         raise FileError(
@@ -229,11 +227,7 @@ def _lines(text: str, name: str) -> Iterator[tuple[int, object]]:
 
 def _row(line: str | bytes, name: str, number: int) -> object:
     try:
-        return msgspec.json.decode(line)
-    except (msgspec.DecodeError, ValueError, RecursionError):  # Python takes some more: NaN, half a surrogate pair
-        pass
-    try:
-        return json.loads(line if isinstance(line, str) else _text_of(line))
+        return json_once(line if isinstance(line, str) else _text_of(line))
     except (ValueError, RecursionError) as error:
         why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         raise UsageError(

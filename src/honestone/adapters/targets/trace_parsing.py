@@ -12,6 +12,7 @@ from math import isfinite
 from typing import Any, Final
 
 from honestone.core.checks import visible
+from honestone.core.json_value import each_once
 from honestone.core.suite.trace import ToolCall, Trace
 from honestone.ports import Output, Usage
 
@@ -55,7 +56,7 @@ def parsed(text: str) -> Any:
         raise ValueError(f"{constant} is not a JSON number")
 
     try:
-        return json.loads(text, parse_constant=refuse)
+        return json.loads(text, parse_constant=refuse, object_pairs_hook=each_once)
     except RecursionError:
         raise Misread("its output is JSON that is nested too deeply") from None
     except ValueError as error:
@@ -68,6 +69,8 @@ def told(value: Any, *, duration_ms: int = 0) -> Output:
         return Output(text=_text(value), duration_ms=duration_ms)
     if not isinstance(value, Mapping) or not isinstance(value.get("output"), str):
         raise Misread(f"its output is not {WANTED}")
+    if value.get("error"):
+        raise Misread("it has an `output` and an `error`, so it is open which of the two counts")
     text = _text(value["output"])
     beside = {key: inner for key, inner in value.items() if key != "output"}
     if not beside:

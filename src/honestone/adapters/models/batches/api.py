@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -107,6 +108,12 @@ class BatchApi(ABC):
             raise CallFailed(f"{self.host} answered with something that is not a whole JSON object", retryable=True)
         return value
 
+    def _each_once(self, found: Sequence[tuple[str, Answer | CallFailed]]) -> dict[str, Answer | CallFailed]:
+        """The answers by the names of their requests. Two answers to one request leave open which of them counts."""
+        times = Counter(name for name, _ in found)
+        twice = CallFailed(f"{self.host} answered this request more than once in one batch")
+        return {name: answer if times[name] == 1 else twice for name, answer in found}
+
     def _id(self, value: Mapping[str, object]) -> str:
         """An id goes into an address and into messages, so it is one word."""
         id = string(value.get("id"))
@@ -168,13 +175,13 @@ class OpenAIBatches(BatchApi):
 
     async def results(self, id: str) -> dict[str, Answer | CallFailed]:
         value = await self._object("GET", f"/batches/{id}")
-        found: dict[str, Answer | CallFailed] = {}
+        found: list[tuple[str, Answer | CallFailed]] = []
         for name in ("output_file_id", "error_file_id"):
             if value.get(name):
                 file = self._id({"id": value[name]})
                 for line in _lines(await self._send("GET", f"/files/{file}/content")):
-                    found[string(line.get("custom_id"))] = self._answer(line)
-        return found
+                    found.append((string(line.get("custom_id")), self._answer(line)))
+        return self._each_once(found)
 
     def _answer(self, line: Mapping[str, object]) -> Answer | CallFailed:
         response, error = table(line.get("response")), table(line.get("error"))
@@ -214,7 +221,8 @@ class AnthropicBatches(BatchApi):
     async def results(self, id: str) -> dict[str, Answer | CallFailed]:
         # Not by its `results_url`: an address that a server names is not given our key.
         body = await self._send("GET", f"{self.path}/batches/{id}/results")
-        return {string(line.get("custom_id")): self._answer(table(line.get("result"))) for line in _lines(body)}
+        found = [(string(line.get("custom_id")), self._answer(table(line.get("result")))) for line in _lines(body)]
+        return self._each_once(found)
 
     def _answer(self, result: Mapping[str, object]) -> Answer | CallFailed:
         kind = string(result.get("type"))
