@@ -206,18 +206,20 @@ def test_only_our_own_page_writes(headers: dict[str, str | None], status: int, m
         (b'{"at": "0", "value": true}', 400),
         (b'{"at": 0, "value": true, "more": 1}', 400),
         (b'{"at": 0, "value": {"x": 1}}', 400),
-        (b'{"at": 0, "value": "yes"}', 422),
-        (b'{"at": 0, "value": "n/a"}', 422),
-        (b'{"at": 0, "value": 250}', 422),
-        (b'{"at": 0, "value": -1}', 422),
+        (b'{"at": 0, "value": "yes", "question": "QUESTION"}', 422),
+        (b'{"at": 0, "value": "n/a", "question": "QUESTION"}', 422),
+        (b'{"at": 0, "value": 250, "question": "QUESTION"}', 422),
+        (b'{"at": 0, "value": -1, "question": "QUESTION"}', 422),
         (b'{"at": 99, "value": true}', 409),
         (b'{"at": -1, "value": true}', 409),
         (b'{"at": 0, "value": true, "question": "another"}', 409),
+        (b'{"at": 0, "value": true}', 409),
         (json.dumps({"at": 0, "value": True, "note": "x" * 5000}).encode(), 413),
     ],
 )
 def test_what_is_not_an_answer_is_said_and_not_written(sent: bytes, status: int, made: Desk, ann: Labels) -> None:
-    got, text = ann.ask("POST", "/label", sent)
+    question = found(ann.page(0), "data-question").encode()
+    got, text = ann.ask("POST", "/label", sent.replace(b"QUESTION", question))
     assert got == status and json.loads(text)["said"] and not rows(made)
     assert "Traceback" not in text
 
