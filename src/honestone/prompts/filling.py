@@ -136,9 +136,15 @@ def exact_schema(token: str, numbers: Mapping[int, Item]) -> Mapping[str, Any]:
 _latest_exact: tuple[Mapping[int, Item] | None, tuple[dict[str, Any], dict[str, Any]]] = (None, ({}, {}))
 
 
-def exact_reply(token: str, answers: dict[str, Any], described: dict[str, Any]) -> dict[str, Any]:
+class ExactSchema(dict[str, Any]):
+    """A schema that is new with each call, and closed and complete as strict modes want it: nothing is made of it anew."""
+
+
+def exact_reply(token: str, answers: dict[str, Any], described: dict[str, Any]) -> ExactSchema:
     """The schema of a reply with this token and no other."""
-    return {**_closed({"token": {"type": "string", "enum": [token]}, "answers": answers}), "$defs": described}
+    return ExactSchema(
+        {**_closed({"token": {"type": "string", "enum": [token]}, "answers": answers}), "$defs": described}
+    )
 
 
 def exact_text() -> dict[str, Any]:

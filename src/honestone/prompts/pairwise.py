@@ -56,7 +56,7 @@ def pair_schema(numbers: Sequence[int]) -> dict[str, Any]:
     return filling._listed({"evidence": {"type": "string"}, "answer": _CHOICE}, len(numbers))
 
 
-def exact_pair_schema(token: str, numbers: Sequence[int]) -> dict[str, Any]:
+def exact_pair_schema(token: str, numbers: Sequence[int]) -> filling.ExactSchema:
     """The JSON Schema for a server of one's own: this token, these numbers, and quotes that end."""
     answers = filling._closed({str(number): {"$ref": "#/$defs/k1"} for number in sorted(numbers)})
     answer = filling._closed({"evidence": filling.exact_text(), "answer": _CHOICE})

@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honestone.adapters.judges.prompted import TAMPERED, PromptedJudge
+from honestone.adapters.judges.prompted import TAMPERED, PromptedJudge, numbered_items
+from honestone.adapters.models.schemas import for_openai
 from honestone.core.artifact import Artifact, Entry, Version
 from honestone.core.ballot import AskedCriterion, Question
 from honestone.core.reading.reply import complaints
 from honestone.core.rubric import Anchors, Item
 from honestone.ports import Completion, Judge, Prompt, Reply, Request, Usage
-from honestone.prompts.filling import parse_template
+from honestone.prompts.filling import exact_schema, parse_template
 
 WORDS = AskedCriterion(
     id="crit-words",
@@ -342,6 +343,8 @@ def test_a_server_of_ones_own_gets_a_schema_as_narrow_as_the_reply(
         asyncio.run(PromptedJudge("j", other).ask(request, question))
         sent.append((request, dict(model.prompts[0].schema or {}), other.prompts[0].schema))
     (request, schema, stable), (_, second, _) = sent
+    exact = exact_schema(request.token or "", numbered_items(request, question))
+    assert for_openai(exact) == for_openai(dict(exact)) == (dict(exact), True), "it is sent as it is"
     assert schema != second and stable is not None and "enum" not in stable["properties"]["token"]
     described = schema["$defs"]
     by_number = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
+from honestone.prompts.filling import ExactSchema
+
 T = TypeVar("T")
 
 _REMEMBERED: Final = 16
@@ -36,9 +38,13 @@ def remembered(make: Callable[[Mapping[str, Any]], T]) -> Callable[[Mapping[str,
     return made
 
 
-@remembered
 def for_openai(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """The schema and whether strict mode can hold the model to it."""
+    return (schema, True) if isinstance(schema, ExactSchema) else _for_openai(schema)
+
+
+@remembered
+def _for_openai(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     if not _can_be_strict(schema) or schema.get("type") != "object":
         return dict(schema), False
     strict: dict[str, Any] = _each(schema, _closed_and_complete)
