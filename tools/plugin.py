@@ -1,7 +1,8 @@
 """Writes the plugin for Claude Code and Codex, and the extension for Gemini CLI, or says which files are stale (`--check`).
 
 They hold what `honestone agent install` writes, from the same source. plugin/ is the plugin of the first two, each with a manifest and
-a marketplace of its own; Gemini CLI takes the root of the repository for the extension.
+a marketplace of its own; gemini/ is the extension. Gemini CLI reads its hooks from hooks/hooks.json alone, where Claude Code too looks
+for hooks in the folder of a marketplace, and its events have other names: so neither has the other's folder for its own.
 """
 
 from __future__ import annotations
@@ -50,10 +51,11 @@ def generated() -> Iterator[tuple[str, str]]:
     policy = {"installation": "AVAILABLE", "authentication": "ON_INSTALL"}
     local = {"source": {"source": "local", "path": "./plugin"}, "policy": policy, "category": "Productivity"}
     yield ".agents/plugins/marketplace.json", _json({"name": NAME, "plugins": [{"name": NAME, **local}]})
-    yield "gemini-extension.json", _json({**manifest, **servers})
-    yield "hooks/hooks.json", _hooks("gemini", "${extensionPath}/plugin/hooks")
-    yield "skills/honestone/SKILL.md", skill
-    yield "commands/honestone.toml", OwnFile("command.toml").text()
+    yield "gemini/gemini-extension.json", _json({**manifest, **servers})
+    yield "gemini/hooks/honestone.sh", LAUNCHER
+    yield "gemini/hooks/hooks.json", _hooks("gemini", "${extensionPath}/hooks")
+    yield "gemini/skills/honestone/SKILL.md", skill
+    yield "gemini/commands/honestone.toml", OwnFile("command.toml").text()
 
 
 def _hooks(host: str, folder: str) -> str:

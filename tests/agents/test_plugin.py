@@ -21,14 +21,33 @@ def test_nothing_else_is_in_it() -> None:
     """What is no longer generated is removed by hand."""
     ours = {REPO / path for path, _ in generated()}
     there = {
-        path for top in ("plugin", "skills", "hooks", "commands") for path in (REPO / top).rglob("*") if path.is_file()
+        path for top in ("plugin", "gemini", ".claude-plugin") for path in (REPO / top).rglob("*") if path.is_file()
     }
     assert there <= ours
 
 
+def test_each_agent_finds_only_events_of_its_own() -> None:
+    """A hooks file in a folder that an agent takes for a plugin, an extension or a marketplace has no event of another agent."""
+    events = {"claude": {"Stop", "SessionStart"}, "gemini": {"AfterAgent", "SessionStart"}}
+    folders = {".claude-plugin": "claude", ".codex-plugin": "claude", "gemini-extension.json": "gemini"}
+    looked_at = 0
+    for sign, agent in folders.items():
+        for path, _ in generated():
+            top = (REPO / path).parents if (REPO / path).name != sign else ()
+            roots = {folder.parent for folder in top if folder.name == sign} | (
+                {(REPO / path).parent} if (REPO / path).name == sign else set()
+            )
+            for root in roots:
+                hooks = root / "hooks/hooks.json"
+                if hooks.exists():
+                    looked_at += 1
+                    assert set(json.loads(hooks.read_text())["hooks"]) <= events[agent], hooks
+    assert looked_at >= 3
+
+
 def test_hooks_have_the_hosts_own_units() -> None:
     limits = []
-    for path, event in (("plugin/hooks/hooks.json", "Stop"), ("hooks/hooks.json", "AfterAgent")):
+    for path, event in (("plugin/hooks/hooks.json", "Stop"), ("gemini/hooks/hooks.json", "AfterAgent")):
         (group,) = json.loads((REPO / path).read_text())["hooks"][event]
         (handler,) = group["hooks"]
         assert handler["command"].endswith("agent hook stop")

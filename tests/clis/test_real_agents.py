@@ -167,7 +167,7 @@ def install_plugin(name: str, clone: Path) -> None:
     commands = {
         "codex": ["codex plugin marketplace add .", "codex plugin add honestone@honestone"],
         "claude": ["claude plugin marketplace add ./", "claude plugin install honestone@honestone"],
-        "gemini": ["gemini extensions install . --consent"],
+        "gemini": ["gemini extensions install ./gemini --consent"],
     }
     for command in commands[name]:
         done = call(*command.split(), cwd=clone)
@@ -255,7 +255,11 @@ def test_the_mcp_server_is_started_and_its_tools_are_called(
 
 @pytest.mark.parametrize(
     "command",
-    ["claude plugin validate --strict .", "claude plugin validate --strict plugin", "gemini extensions validate ."],
+    [
+        "claude plugin validate --strict .",
+        "claude plugin validate --strict plugin",
+        "gemini extensions validate gemini",
+    ],
 )
 def test_the_manifests_are_valid(command: str, tmp_path: Path) -> None:
     for path, text in generated():
