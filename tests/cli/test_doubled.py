@@ -95,3 +95,9 @@ def test_an_answer_of_a_page_says_each_thing_once(more: dict[str, Any]) -> None:
     assert read_sent(good.encode()).value is True
     with pytest.raises(NotTaken, match="twice"):
         read_sent((good[:-1] + ', "value": false}').encode())
+
+
+def test_half_a_character_is_no_answer_of_a_page() -> None:
+    """Half a surrogate pair cannot be written to a file, so it is refused as before."""
+    with pytest.raises(NotTaken):
+        read_sent(b'{"at": 0, "value": true, "note": "\\ud800"}')
