@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from honestone.core.numbers import points
+
 from .desk import Desk, Result
 from .test_improve import ADD_ALL, NOTE, WHOLE, call_of, improve, left_unfinished, note
 
@@ -129,3 +131,35 @@ def test_a_worker_that_harms_or_appends_leaves_the_file_as_it_was(desk: Desk, po
     assert (desk.folder / "a.md").read_text() == YES_NO_LINES
     assert done.json["delivery"]["rule"] == "original"
     assert "the original was kept: " in desk.run("show", "last").out
+
+
+def test_every_report_shows_the_same_figures_of_a_round(ready: Desk) -> None:
+    """What is shown while the run goes on is what JSON, the text and the page say of each round, and all rounds are on one scale: the
+    score that is expected by every vote, whichever judge looked."""
+    panel = [ready.judge(f"panel{n}", OTHERS[n]) for n in range(2)]
+    done = improve(ready, ready.worker("worker", ADD_ALL), *panel, policy="belief", more=["--holdout", "none"])
+    document = done.json
+    live = done.err
+    text, page = ready.run("show", "last").out, ready.run("show", "last", "--format", "html").out
+    assert document["rounds"]
+    for one in document["rounds"]:
+        move = f"{points(one['score_before'])} → {points(one['score_after'])}"
+        assert move in text
+        assert move in live
+        low, high = one["interval_after"]
+        assert low <= one["score_after"] <= high
+        assert points(one["score_after"]) in page
+    first = document["rounds"][0]
+    assert document["expected"]["baseline"]["score"] <= document["expected"]["final"]["score"]
+    assert {move["id"] for move in first["criteria"]} == {one["id"] for one in document["final"]["criteria"]}
+
+
+def test_a_round_says_the_quantity_that_decided(ready: Desk) -> None:
+    """A kept version is nearer by the number that its sentence prints, and a rejected one is not."""
+    done = run(ready, "belief")
+    for one in done.json["rounds"]:
+        before, now = (float(part.split()[0]) for part in one["reason"].split(": ", 1)[1].split(", ")[:2])
+        if one["reason"].startswith("nearer"):
+            assert now > before
+        elif one["reason"].startswith("not nearer"):
+            assert now <= before

@@ -143,7 +143,7 @@ def test_what_is_better_is_kept_and_what_is_worse_is_not() -> None:
     state = run.play()
     assert [entry.accepted for entry in state.rounds][:3] == [False, True, True]
     assert (result(state), state.best) == (Result.PASSED, "v3")
-    assert state.rounds[0].reason.startswith("no mark is better than before: about ")
+    assert state.rounds[0].reason.startswith("no mark is better than before: ")
 
 
 def test_witnesses_take_turns_in_steering_marks_on_a_scale() -> None:

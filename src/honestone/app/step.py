@@ -366,12 +366,19 @@ def _done(run: str, document: JsonDocument, form: StepsForm) -> StepResult:
     code = exit_code(Result(document["result"]))
     found = {**document, "session": form.session}
     if form.compact:
-        scores = {"score_before": document["baseline"]["score"], "score_after": document["final"]["score"]}
+        scores = {"score_before": _end_score(document, "baseline"), "score_after": _end_score(document, "final")}
         found |= {"schema": SCHEMA, "rounds": len(document["rounds"]), **scores}
         found = {name: found[name] for name in _COMPACT_END}
     return StepResult(
         action="done", run=run, document={"action": "done", **found}, exit_code=code, compact=form.compact
     )
+
+
+def _end_score(document: JsonDocument, end: str) -> float | None:
+    """The score of the original or of the final version, on the scale of the rounds."""
+    expected = (document.get("expected") or {}).get(end)
+    score: float | None = (expected or document[end])["score"]
+    return score
 
 
 # ---------------------------------------------------------------------------------------------------------- judging

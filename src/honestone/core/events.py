@@ -9,7 +9,7 @@ default); the first of a run, `started`, has a `kind` as well. `event_to_plain` 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
 
@@ -18,7 +18,7 @@ from honestone.core.contract import Contract
 from honestone.core.json_value import Codec, Form, Json, JsonObject
 from honestone.core.labels import PersonLabel
 from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.result import Delivery, DeliveryRule
+from honestone.core.loop.result import Delivery, DeliveryRule, Standing
 from honestone.core.rubric import Key, Rubric, from_plain, to_plain
 from honestone.core.scorecard import Rule
 from honestone.core.spend import Spend, spend_from_plain
@@ -562,23 +562,28 @@ class EditProposed(Spending):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionAccepted(Event):
-    """The version of a round is kept."""
+    """The version of a round is kept. `before` and `after`: what was believed of the version that it started from and of this one,
+    where the policy has beliefs."""
 
     type = "accepted"
 
     round: int
     version: str
     reason: str
+    before: Standing | None = None
+    after: Standing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionRejected(Event):
-    """The version of a round is given up."""
+    """The version of a round is given up. `before` and `after` as in `VersionAccepted`, where it was judged."""
 
     type = "rejected"
 
     round: int
     reason: str
+    before: Standing | None = None
+    after: Standing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -747,6 +752,7 @@ _FORMS: Final[Mapping[str, Form]] = {
     "ProposalOutcome": Form(str, ProposalOutcome),
     "Delivery": Form(_delivery_to_plain, _delivery_from_plain),
     "Rubric": Form(to_plain, from_plain),
+    "Standing": Form(asdict, lambda plain: Standing(**plain)),
     "Rule": Form(str, Rule),
     "Sequence[CheckedArtifact]": Form(
         lambda rows: [list(row) for row in rows], lambda rows: [CheckedArtifact(*row) for row in rows]

@@ -126,11 +126,22 @@ class LoopRunner(Generic[S]):
                     with part_under_way("round", "propose", len(self.state.rounds) + 1):
                         await self._propose(action)
                 case Accept(version=version, reason=reason):
-                    await self.record(
-                        events.VersionAccepted(round=self.state.rounds[-1].number, version=version, reason=reason)
-                    )
+                    await self._decide_round(version, reason, is_kept=True)
                 case RollBack(reason=reason):
-                    await self.record(events.VersionRejected(round=self.state.rounds[-1].number, reason=reason))
+                    await self._decide_round(self.state.rounds[-1].version, reason, is_kept=False)
+
+    async def _decide_round(self, version: str | None, reason: str, *, is_kept: bool) -> None:
+        """Record what becomes of a round, with what is believed at this moment: every report shows these figures."""
+        entry = self.state.rounds[-1]
+        before, after = self.state.standing(entry.base), self.state.standing(version or "")
+        if version is not None and is_kept:
+            accepted = events.VersionAccepted(
+                round=entry.number, version=version, reason=reason, before=before, after=after
+            )
+            await self.record(accepted)
+        else:
+            rejected = events.VersionRejected(round=entry.number, reason=reason, before=before, after=after)
+            await self.record(rejected)
 
     async def close(self) -> None:
         await give_back(self.meter)

@@ -95,6 +95,7 @@ def improvement_document(
         ],
         baseline=card_of(state.original),
         final=card_of(state.best),
+        expected=_expected(state),
         certification=_certification(state),
         probability=state.probability(state.best),
         advice=_advice(state, asks_judges=isinstance(started, events.ImprovementStarted)),
@@ -113,6 +114,23 @@ def _rests_on_one_judge(doc: improvement.ImprovementDoc) -> bool:
     """Whether one judge alone scored the version that is delivered, and no held-out judge confirmed its verdict."""
     is_confirmed = bool(doc.certification.ok and doc.certification.judges)
     return doc.last_card is not None and doc.last_card.low_confidence and not is_confirmed
+
+
+def _expected(state: LoopState) -> improvement.ExpectedDoc | UnsetType:
+    baseline, final = _standing(state, state.original), _standing(state, state.best)
+    return UNSET if baseline is None else improvement.ExpectedDoc(baseline=baseline, final=final)
+
+
+def _standing(state: LoopState, version: str) -> improvement.StandingDoc | None:
+    found = state.standing(version)
+    if found is None:
+        return None
+    return improvement.StandingDoc(
+        score=found.score,
+        interval=[found.low, found.high],
+        criteria=dict(found.criteria),
+        probability=found.probability,
+    )
 
 
 def _delivery(state: LoopState) -> improvement.DeliveryDoc | UnsetType:
@@ -151,7 +169,7 @@ def _spend_on(log: Iterable[events.Event], version: str) -> Spend:
 
 def round_document(state: LoopState, entry: Round, event: events.EditProposed) -> improvement.RoundDoc:
     """One round: what was tried on what, what came of it, and the scores before and after."""
-    before = state.card(entry.base)
+    before, expected, was = state.card(entry.base), entry.after, entry.before
     ballots = state.votes_on(entry.version or "") if entry.outcome is ProposalOutcome.CHANGED else []
     after = state.card(entry.version) if entry.version is not None and ballots else None
     return improvement.RoundDoc(
@@ -161,21 +179,21 @@ def round_document(state: LoopState, entry: Round, event: events.EditProposed) -
         outcome_detail=entry.detail,
         decision="accepted" if entry.accepted else "rejected" if entry.accepted is False else None,
         reason=entry.reason,
-        score_before=scorecard.points_of(before.score),
-        score_after=scorecard.points_of(after.score) if after else None,
-        interval_after=scorecard.span_of(after.low, after.high) if after else None,
-        criteria=_moves(before, after, state.tolerance) if after else [],
+        score_before=was.score if was else scorecard.points_of(before.score),
+        score_after=expected.score if expected else scorecard.points_of(after.score) if after else None,
+        interval_after=_span_after(entry, after),
+        criteria=_moves(entry, before, after, state.tolerance) if after else [],
         judges=scorecard.judge_states(ballots),
         diff=convert(event.diff, improvement.DiffDoc | None),
         version=entry.version,
-        probability=state.probability(entry.version) if entry.version is not None and ballots else None,
+        probability=_probability(state, entry) if ballots else None,
         floor_violations=sorted(below_floor(after)) if after and not entry.is_open else [],
         flags=list(after.flags) if after else [],
         low_confidence=after is not None and state.scorer.asks_judges and after.low_confidence,
         same_as=next(
             (r.number for r in state.rounds[: entry.number - 1] if r.version and r.version == entry.version), None
         ),
-        same_judges=_voters(state.votes_on(entry.base)) == _voters(ballots) if after else None,
+        same_judges=_same_judges(state, entry, ballots) if after else None,
         within_noise=after is not None and after.voters is not None and _is_noise(before, after, state.tolerance),
         said=line(entry.message, improvement.LONGEST_WORDS) if entry.message else None,
     )
@@ -193,12 +211,32 @@ def _is_noise(before: Scorecard | Line, after: Scorecard | Line, tolerance: Frac
     return 0 < abs(after.score - before.score) < tolerance
 
 
-def _moves(before: Scorecard, after: Scorecard, tolerance: Fraction) -> list[improvement.MoveDoc]:
+def _span_after(entry: Round, after: Scorecard | None) -> list[float] | None:
+    if entry.after is not None:
+        return [entry.after.low, entry.after.high]
+    return None if after is None else scorecard.span_of(after.low, after.high)
+
+
+def _probability(state: LoopState, entry: Round) -> float | None:
+    """As it was when the round was decided, where that is on record."""
+    if entry.after is not None:
+        return entry.after.probability
+    return None if entry.version is None else state.probability(entry.version)
+
+
+def _same_judges(state: LoopState, entry: Round, ballots: Sequence[Ballot]) -> bool:
+    """Expected scores are on one scale whoever looked."""
+    return entry.after is not None or _voters(state.votes_on(entry.base)) == _voters(ballots)
+
+
+def _moves(entry: Round, before: Scorecard, after: Scorecard, tolerance: Fraction) -> list[improvement.MoveDoc]:
+    was = entry.before.criteria if entry.before else {}
+    now = entry.after.criteria if entry.after else {}
     return [
         improvement.MoveDoc(
             id=new.criterion.id,
-            before=scorecard.points_of(old.score),
-            after=scorecard.points_of(new.score),
+            before=was.get(old.criterion.id, scorecard.points_of(old.score)),
+            after=now.get(new.criterion.id, scorecard.points_of(new.score)),
             by_judge={judge: to_points(score) for judge, score in new.by_judge.items()},
             within_noise=not new.only_checks and _is_noise(old, new, tolerance),
         )

@@ -67,7 +67,7 @@ def _scores_of(doc: ImprovementDoc, version: str) -> dict[str, float | None]:
     found = next((one for one in doc.rounds if str(one.round) == number), None)
     if found is not None:
         return {"overall": found.score_after, **{one.id: one.after for one in found.criteria}}
-    card = doc.baseline
+    card = doc.before
     return {"overall": card.score, **{one.id: one.score for one in card.criteria}} if card else {"overall": None}
 
 
@@ -96,7 +96,7 @@ class _Page:
     @property
     def scored(self) -> list[tuple[int, float, bool]]:
         """(round, score, whether it was kept) of the original and of every version that was scored."""
-        before = self._doc.baseline
+        before = self._doc.before
         found = [(0, before.score, True)] if before else []
         found += [(one.round, one.score_after, one.is_accepted) for one in self._doc.rounds]
         return [(number, score, kept) for number, score, kept in found if score is not None]
@@ -104,7 +104,7 @@ class _Page:
     @property
     def before(self) -> dict[str, CriterionDoc]:
         """The criteria of the original."""
-        return {one.id: one for one in self._doc.baseline.criteria} if self._doc.baseline else {}
+        return {one.id: one for one in self._doc.before.criteria} if self._doc.before else {}
 
     def diff(self, one: RoundDoc) -> str:
         return self._diffs.get(one.round, "").rstrip("\n")

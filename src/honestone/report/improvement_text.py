@@ -124,7 +124,7 @@ _Move: TypeAlias = tuple[str, _Scored | None, _Scored, Number | None]
 
 def _before_and_after(doc: ImprovementDoc, style: Style) -> list[str]:
     """Two bars a criterion, or the final table alone when nothing was scored before it."""
-    before, after = doc.baseline, doc.final
+    before, after = doc.before, doc.after
     if before is None or after is None or not doc.rounds:
         return score_table(doc.last_card, style) if doc.last_card else []
     known = {one.id: one for one in before.criteria}

@@ -240,14 +240,15 @@ def _shown_diff(text: str) -> Markup:
 
 def _history(doc: ImprovementDoc) -> list[tuple[str, list[Markup]]]:
     """Every criterion's score after every round that was scored; rejected rounds in brackets."""
-    if doc.baseline is None:
+    before = doc.before
+    if before is None:
         return []
-    rows = [("baseline", [_span(doc.baseline), *map(_span, doc.baseline.criteria)])]
+    rows = [("baseline", [_span(before), *map(_span, before.criteria)])]
     for one in doc.rounds:
         after = {move.id: _score(move.after) for move in one.criteria}
         scored = one.interval_after or one.score_after is not None
         cells = [numbers.score_or_interval(one.score_after, one.interval_after) if scored else ""]
-        cells += [after.get(criterion.id, "") for criterion in doc.baseline.criteria]
+        cells += [after.get(criterion.id, "") for criterion in before.criteria]
         kept = one.is_accepted
         rows.append((f"round {one.round}", [cell if kept or not cell else f"({cell})" for cell in cells]))
     return [(name, [Markup(cell) for cell in cells]) for name, cells in rows]

@@ -61,7 +61,7 @@ def imported_markdown(doc: ImportedDoc) -> str:
 
 
 def _scorings(doc: ImprovementDoc) -> Sequence[_Scoring]:
-    card = doc.baseline or ScorecardDoc(verdict="inconclusive")
+    card = doc.before or ScorecardDoc(verdict="inconclusive")
     found = [_first(card)]
     for one in doc.rounds:
         if one.interval_after is None and one.score_after is None:

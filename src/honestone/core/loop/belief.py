@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
+from math import sqrt
 from typing import Final
 
 from honestone.core.ballot import CHECK, Ballot, JudgeState
@@ -19,6 +20,7 @@ from honestone.core.events import BallotCast, EditProposed, Event, VersionReject
 from honestone.core.loop.delivery import is_open
 from honestone.core.loop.policies import lost_check, rounds_used_up
 from honestone.core.loop.proposal import ProposalOutcome
+from honestone.core.loop.result import Standing
 from honestone.core.loop.state import (
     Accept,
     Action,
@@ -68,6 +70,15 @@ class Bars:
 ON_A_SCALE: Final = Bars(consult=0.15, run=0.93, end=0.75)
 # Lower at the end, because what is stated of yes/no items is modest: what is stated as .89 is so in .98 of cases.
 YES_OR_NO: Final = Bars(consult=0.15, run=0.94, end=0.55)
+
+
+# Standard deviations to each side of a mean that hold 95 %.
+_NINETY_FIVE: Final = 1.96
+
+
+def _points(value: float) -> float:
+    """A belief in points, as it is recorded and shown."""
+    return round(min(max(value, 0.0), 100.0), 6)
 
 
 def anything(line: Line) -> bool:
@@ -152,6 +163,19 @@ class BeliefState(LoopState):
     def probability(self, version: str) -> float:
         """That a version meets the contract, by every vote of the run (0-1)."""
         return self.beliefs.probability(version)
+
+    def standing(self, version: str) -> Standing | None:
+        if version not in self.beliefs or not self.has_look(version):
+            return None
+        criteria, overall = self.beliefs.outlook(version)
+        reach = _NINETY_FIVE * sqrt(max(overall.var, 0.0))
+        return Standing(
+            score=_points(overall.mean),
+            low=_points(overall.mean - reach),
+            high=_points(overall.mean + reach),
+            criteria={name: _points(one.mean) for name, one in criteria.items()},
+            probability=self.probability(version),
+        )
 
     # -- looks
 
@@ -377,14 +401,11 @@ def _fell(state: BeliefState, version: str) -> bool:
 
 
 def _moved(state: BeliefState, version: str) -> str:
-    """What is believed of the whole before and after, and of the criterion that is worst now."""
-    old, new = state.steering.outlook(state.current), state.steering.outlook(version)
-    told = f"about {old.overall.mean:.1f} points before, {new.overall.mean:.1f} now"
-    shared = [name for name in new.criteria if name in old.criteria]
-    if len(shared) < 2:
-        return told
-    worst = min(shared, key=lambda name: new.criteria[name].mean)
-    return f"{told}; {worst} {old.criteria[worst].mean:.1f} and {new.criteria[worst].mean:.1f}"
+    """What decides, before and after: how near each version is to the contract, which is not its score. A version can be nearer with
+    a lower score, where what it gained counts more at the bars."""
+    old, new = state.steering.value(state.current), state.steering.value(version)
+    places = next((n for n in range(2, 7) if f"{old:.{n}f}" != f"{new:.{n}f}"), 2)
+    return f"{old:.{places}f} before, {new:.{places}f} now, where 0 is certainty"
 
 
 def _propose(state: BeliefState) -> Propose | None:

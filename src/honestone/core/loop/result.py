@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,6 +19,18 @@ class Result(StrEnum):
     COULD_NOT_JUDGE = "COULD_NOT_JUDGE"
     CONTRACT_CHANGED = "CONTRACT_CHANGED"
     INTERRUPTED = "INTERRUPTED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What was believed of a version when a round was decided, by every vote so far: the expected `score` with its 95 % interval
+    and those of the criteria (points, 0-100), and the `probability` that the contract is met (0-1)."""
+
+    score: float
+    low: float
+    high: float
+    criteria: Mapping[str, float]
+    probability: float
 
 
 class DeliveryRule(StrEnum):

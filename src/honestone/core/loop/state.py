@@ -12,7 +12,7 @@ from honestone.core import events
 from honestone.core.ballot import CHECK, Ballot, JudgeState
 from honestone.core.events import Event, LoopStarted, Role, Started
 from honestone.core.loop.proposal import ProposalOutcome
-from honestone.core.loop.result import Delivery
+from honestone.core.loop.result import Delivery, Standing
 from honestone.core.loop.result import Result as Result
 from honestone.core.numbers import ONE, ZERO, exact
 from honestone.core.rubric import Key, Rubric
@@ -110,7 +110,8 @@ class LoopLimits:
 @dataclass(slots=True, kw_only=True)
 class Round:
     """One proposal and its decision. `base` is the version it started from, `version` what came of it; `items` are the
-    unmet ones that the worker was given, where the policy chose them, `message` is what the worker said."""
+    unmet ones that the worker was given, where the policy chose them, `message` is what the worker said. `before` and `after` are
+    what was believed of the two when it was decided."""
 
     number: int
     focus: tuple[str, ...]
@@ -123,6 +124,8 @@ class Round:
     accepted: bool | None = None
     reason: str = ""
     is_progress: bool = False
+    before: Standing | None = None
+    after: Standing | None = None
 
     @property
     def is_open(self) -> bool:
@@ -213,6 +216,7 @@ class LoopState:
                 )
             case events.VersionAccepted():
                 self.rounds[-1].accepted, self.rounds[-1].reason = True, event.reason
+                self.rounds[-1].before, self.rounds[-1].after = event.before, event.after
                 self.current = event.version
                 self.kept.append(self.current)
                 before = self.best
@@ -220,6 +224,7 @@ class LoopState:
                 self.rounds[-1].is_progress = self.best != before
             case events.VersionRejected():
                 self.rounds[-1].accepted, self.rounds[-1].reason = False, event.reason
+                self.rounds[-1].before, self.rounds[-1].after = event.before, event.after
             case events.DeliveryBegun():
                 self.delivering = event.version
             case events.DeliveryDone():
@@ -315,6 +320,10 @@ class LoopState:
 
     def probability(self, version: str) -> float | None:
         """That a version meets the contract (0-1), where the policy knows it."""
+        return None
+
+    def standing(self, version: str) -> Standing | None:
+        """What is believed of a version now, where the policy has beliefs and a judge looked at it."""
         return None
 
     def has_judge_marks(self, version: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from honestone.core.numbers import change, points, sure
 from honestone.report.documents import scorecard
@@ -70,7 +71,8 @@ class RoundDoc(Struct, frozen=True, kw_only=True):
     `round`, `focus`: its number from 1; the criteria that it was about
     `outcome`, `outcome_detail`: what the worker's bytes say
     `decision`, `reason`: `accepted` or `rejected`, and why; `null` where the run was interrupted before
-    `score_before`, `score_after`, `interval_after`: the overall score; `null` when a mark is missing
+    `score_before`, `score_after`, `interval_after`: the overall score; `null` when a mark is missing. Of a policy with beliefs it is the
+    score expected by every vote at that moment, so that all rounds are on one scale whoever looked
     `criteria`, `judges`, `flags`, `floor_violations`: how each criterion moved, judge states, flags, criteria below a floor
     `diff`, `version`: lines added and removed; the digest of the new bytes
     `low_confidence`: whether some item of its version had fewer than two voters among judges
@@ -274,6 +276,31 @@ class AdviceDoc(Struct, frozen=True, kw_only=True):
     about: str | None = None
 
 
+class StandingDoc(Struct, frozen=True, kw_only=True):
+    """What is expected of a version by every vote of the run: `score` with its 95 % `interval` and the `criteria`, in points; the
+    `probability` that the contract is met, 0-1."""
+
+    score: float
+    interval: list[float]
+    criteria: dict[str, float] = {}
+    probability: float | None = None
+
+    def on(self, card: scorecard.ScorecardDoc) -> scorecard.ScorecardDoc:
+        """A scorecard with what is expected in place of what the judges who looked at it gave."""
+        criteria = [
+            one if (score := self.criteria.get(one.id)) is None else replace(one, score=score, interval=[score, score])
+            for one in card.criteria
+        ]
+        return replace(card, score=self.score, interval=self.interval, criteria=criteria)
+
+
+class ExpectedDoc(Struct, frozen=True, kw_only=True):
+    """What is expected of the original (`baseline`) and of the version that is delivered (`final`)."""
+
+    baseline: StandingDoc | None = None
+    final: StandingDoc | None = None
+
+
 class DeliveryDoc(Struct, frozen=True, kw_only=True):
     """What the run delivers, and why.
 
@@ -299,6 +326,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     `noise`: not over a suite: which fall of the score is noise, and how that is known
     `rounds`: what was tried, and what came of it
     `baseline`, `final`: scorecards of the original and of the best version
+    `expected`: what is expected of the two by every vote of the run, whoever looked at which; absent where the policy has no beliefs
     `certification`: the held-out judges, what each said, and `ok`
     `low_confidence`: whether one judge alone scored the best version, and no held-out judge confirmed its verdict
     `probability`: that the best version meets the contract, by every look of the run, 0-1; `null` where the policy knows none
@@ -331,6 +359,7 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     rounds: list[RoundDoc] = []
     baseline: scorecard.ScorecardDoc | None = None
     final: scorecard.ScorecardDoc | None = None
+    expected: ExpectedDoc | UnsetType = UNSET
     certification: CertificationDoc = CertificationDoc()
     probability: float | None = None
     advice: list[AdviceDoc] = []
@@ -370,6 +399,18 @@ class ImprovementDoc(Struct, frozen=True, kw_only=True):
     def last_card(self) -> scorecard.ScorecardDoc | None:
         """The scorecard of the best version, or of the original where nothing else was scored."""
         return self.final or self.baseline
+
+    @property
+    def before(self) -> scorecard.ScorecardDoc | None:
+        """The original on the scale of all rounds: as it is expected to be, where different judges looked at the two."""
+        known = self.expected.baseline if self.expected else None
+        return known.on(self.baseline) if known and self.baseline else self.baseline
+
+    @property
+    def after(self) -> scorecard.ScorecardDoc | None:
+        """The delivered version on the same scale."""
+        known = self.expected.final if self.expected else None
+        return known.on(self.final) if known and self.final else self.final
 
     @property
     def last_flags(self) -> list[str]:
