@@ -73,8 +73,7 @@ WORKERS: Final = (
     WorkerModel(fixes=0.80, lifts=0.10, breaks=BROKEN, prior=0.10),
     WorkerModel(fixes=0.50, lifts=0.06, breaks=0.30, prior=0.05),
     WorkerModel(fixes=0.40, lifts=0.40, breaks=BROKEN, prior=0.08),
-    WorkerModel(fixes=0.80, lifts=0.80, breaks=BROKEN, prior=0.08),
-    WorkerModel(fixes=0.60, lifts=0.60, breaks=0.30, prior=0.04),
+    WorkerModel(fixes=0.80, lifts=0.80, breaks=BROKEN, prior=0.12),
 )
 # From this share of other items fixed, a worker is taken for one that writes everything again.
 WHOLE: Final = 0.4

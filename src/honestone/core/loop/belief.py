@@ -17,7 +17,7 @@ from typing import Final
 from honestone.core.ballot import CHECK, Ballot, JudgeState
 from honestone.core.belief.beliefs import Beliefs
 from honestone.core.events import BallotCast, EditProposed, Event, VersionRejected
-from honestone.core.loop.delivery import is_open
+from honestone.core.loop.delivery import still_open
 from honestone.core.loop.policies import lost_check, rounds_used_up
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.result import Standing
@@ -482,18 +482,15 @@ def _next_witness(state: BeliefState, version: str, unheard: Sequence[str]) -> s
 
 
 def _compare(state: BeliefState) -> Ask | None:
-    """A call that is left over, for the original or the version that may be delivered: the one that was looked at less. None
-    where it is clear enough which is better."""
-    version = state.best
-    if version == state.original or not state.needs_witness or state.calls_left <= 0:
+    """A call that is left over, for the original or the version that may be delivered. None where it is clear enough which is
+    better."""
+    if not state.needs_witness or not state.judges or state.calls_left <= 0:
         return None
-    seen = min((state.original, version), key=lambda one: len(state.looks(one)))
-    if len(state.looks(seen)) > LOOKS_TO_COMPARE or state.failures(seen) >= TRIES:
-        return None
-    if not is_open(state):
+    seen = still_open(state, LOOKS_TO_COMPARE + 1)
+    if seen is None or state.failures(seen) >= TRIES:
         return None
     tried = [ballot.voter for ballot in state.looks(seen)]
-    return _ask(state, seen, min(state.judges, key=tried.count)) if state.judges else None
+    return _ask(state, seen, min(state.judges, key=tried.count))
 
 
 def _stop(state: BeliefState) -> Stop:

@@ -19,6 +19,8 @@ from honestone.core.scorecard import Line, Scorecard
 
 # The probability of being better that a version needs which did not pass.
 LEAST_SURE: Final = 0.8
+# Looks at each of two versions without which judges cannot contradict themselves.
+LEAST_LOOKS: Final = 2
 # Probabilities of being better between which more looks are worth their calls.
 STILL_OPEN: Final = (0.5, 0.97)
 
@@ -35,12 +37,25 @@ def delivery(state: LoopState, result: Result | None = None) -> Delivery:
     return _Candidates(state).delivery()
 
 
-def is_open(state: LoopState) -> bool:
-    """Whether more looks at the original and the best version are worth their calls: neither is clearly better, or a mark alone
-    keeps a version back that is probably better."""
+def still_open(state: LoopState, most: int) -> str | None:
+    """The original or the version that may be delivered: the one of which more looks, up to `most`, are worth their calls. None
+    where it is clear which is better.
+
+    It is open while neither is clearly better, while a mark alone keeps a version back that is probably better, and while what
+    looks clear rests on so few looks that judges had no chance to contradict themselves.
+    """
+    chosen = delivery(state)
+    version = state.best if chosen.rule is DeliveryRule.ORIGINAL else chosen.version
+    if version == state.original:
+        return None
+    seen = min((state.original, version), key=lambda one: len(state.every_look_at(one)))
+    looks = sum(ballot.judge != CHECK for ballot in state.every_look_at(seen))
     low, high = STILL_OPEN
-    chance = comparison_of(state).better(state.best).probability
-    return low <= chance <= high or (chance > high and delivery(state).rule is DeliveryRule.ORIGINAL)
+    chance = comparison_of(state).better(version).probability
+    if chance < low or looks >= most:
+        return None
+    is_open = chance <= high or looks < LEAST_LOOKS or chosen.rule is DeliveryRule.ORIGINAL
+    return seen if is_open else None
 
 
 def comparison_of(state: LoopState) -> Comparison:
