@@ -12,14 +12,16 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 import pytest
 
 from cli.desk import Desk
+from honestone.view.access import Access, Sessions
 
 EVIL = '</script><script>alert(1)</script><img src=x onerror=alert(2)>" onmouseover=alert(3) x="{{7*7}}\u202e'
 PATIENCE = 30.0  # seconds for a line of the server
@@ -61,6 +63,16 @@ class Server:
         status, _, body = self.ask(path)
         assert status == 200, (path, status, body[:500])
         return body
+
+    def heard(self) -> str:
+        """What it has written to stderr."""
+        assert self.process.stderr is not None
+        os.set_blocking(self.process.stderr.fileno(), False)
+        said = b""
+        with suppress(BlockingIOError):
+            while more := os.read(self.process.stderr.fileno(), 65536):
+                said += more
+        return said.decode(errors="replace")
 
     def stop(self) -> int:
         if self.process.poll() is None:
@@ -127,13 +139,79 @@ def test_everything_needs_the_token(shown: tuple[Desk, Server]) -> None:
 
 
 def test_the_token_leaves_the_address_for_a_cookie(shown: tuple[Desk, Server]) -> None:
+    """Another one for each browser, and none of them the token: cookies go to every port of this machine."""
     _, server = shown
     status, headers, _ = server.ask(f"/run/last?status=failed&token={server.token}", token=False)
     assert (status, headers["location"]) == (303, "/run/last?status=failed")
     assert "HttpOnly" in headers["set-cookie"] and "SameSite=Strict" in headers["set-cookie"]
-    assert server.ask("/", token=False, Cookie=headers["set-cookie"].split(";")[0])[0] == 200
-    # An address that begins with two slashes would lead to another server.
-    assert server.ask(f"//evil.test/?token={server.token}", token=False)[1]["location"].startswith("/evil.test")
+    cookie = headers["set-cookie"].split(";")[0]
+    assert server.token not in headers["set-cookie"] and server.ask("/", token=False, Cookie=cookie)[0] == 200
+    other = server.ask(f"/?token={server.token}", token=False)[1]["set-cookie"].split(";")[0]
+    assert other != cookie
+    again = server.ask(f"/?token={server.token}", token=False, Cookie=cookie)
+    assert again[0] == 303 and "set-cookie" not in again[1]
+    named = cookie.partition("=")[2]
+    assert server.ask(f"/?token={named}", token=False)[0] == 401, "a cookie is not a token"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["//evil.test/", "/\\evil.test/", "/\\/evil.test/", "///evil.test/", "/%5cevil.test/", "/%2f/evil.test", "/a\\b"],
+)
+def test_no_address_leads_to_another_server(shown: tuple[Desk, Server], path: str) -> None:
+    """Two slashes at its beginning would, and a browser reads a backslash as a slash."""
+    _, server = shown
+    status, headers, _ = server.ask(f"{path}?token={server.token}", token=False)
+    place = headers.get("location", "/")
+    assert urlsplit(urljoin("http://here.test/", place.replace("\\", "/"))).netloc == "here.test", (status, place)
+    assert "\\" not in place
+
+
+def test_the_address_that_is_opened_works_once(shown: tuple[Desk, Server]) -> None:
+    """Other programs may see it among the words of the browser's command."""
+    sessions = Sessions("once")
+    access = Access(token="lasting", port=1, names=(), sessions=sessions)
+    assert access.opens("once") and not access.opens("") and access.opens("lasting")
+    cookie = sessions.begin("once")
+    assert not access.opens("once") and access.opens("lasting")
+    assert access.has_cookie({access.cookie: cookie}) and not access.has_cookie({access.cookie: "once"})
+
+
+def test_what_is_not_http_says_nothing(shown: tuple[Desk, Server]) -> None:
+    """No traceback in the terminal, and the next request is answered."""
+    _, server = shown
+    for sent in (
+        b"\x16\x03\x01\x02\x00\x01\x00",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost\r\n\r\n",
+        b"\0" * 70_000,
+    ):
+        with closing(socket.create_connection(("127.0.0.1", server.port), 10)) as line, suppress(OSError):
+            line.sendall(sent)
+            line.recv(100)
+    assert server.ask("/")[0] == 200
+    assert "Traceback" not in server.heard() and "rror" not in server.heard()
+
+
+def test_idle_connections_keep_nobody_out(shown: tuple[Desk, Server]) -> None:
+    """However many there are, and whoever has no token cannot keep one either."""
+    _, server = shown
+    idle: list[socket.socket] = []
+    try:
+        for _ in range(700):
+            idle.append(socket.create_connection(("127.0.0.1", server.port), 10))
+        assert server.ask("/")[0] == 200
+        idle[-1].settimeout(20)
+        idle[-1].sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % server.port)
+        answer = b""
+        while more := idle[-1].recv(65536):
+            answer += more
+        assert b" 401 " in answer.partition(b"\r\n")[0]
+    finally:
+        for one in idle:
+            one.close()
+    assert "Traceback" not in server.heard()
 
 
 def test_every_answer_has_the_policy(shown: tuple[Desk, Server]) -> None:

@@ -31,7 +31,7 @@ def announce(address: Address, workspace: Workspace, out: TextIO, *, as_json: bo
     if opens and _has_screen():
         import webbrowser
 
-        webbrowser.open(address.url)
+        webbrowser.open(address.opens)
 
 
 def _has_screen() -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
-from secrets import compare_digest
+from dataclasses import dataclass, field
+from secrets import compare_digest, token_urlsafe
 from typing import Final
 
 LOCAL_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
@@ -43,6 +43,31 @@ def in_address(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
+class Sessions:
+    """Browsers that came with a token. Each gets a cookie of its own: cookies of one port go to every server on this machine, so
+    the token is in none. `once` is the token in the address that we open in a browser, where other programs of this machine may
+    see it (as words of the browser's command): it works a single time."""
+
+    def __init__(self, once: str | None = None) -> None:
+        self._once = once
+        self._cookies: set[str] = set()
+
+    def takes(self, named: str) -> bool:
+        """Whether this is the token that works once, and was not used."""
+        return self._once is not None and _is_same(named, self._once)
+
+    def knows(self, cookie: str) -> bool:
+        return any(_is_same(cookie, known) for known in self._cookies)
+
+    def begin(self, named: str) -> str:
+        """The cookie of a browser that came with this token."""
+        if self.takes(named):
+            self._once = None
+        cookie = token_urlsafe(24)
+        self._cookies.add(cookie)
+        return cookie
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
     """The rule. `names` are those that the server answers to, `token` is None where none is needed. Answers may be sent to `posts`."""
@@ -51,6 +76,7 @@ class Access:
     port: int
     names: tuple[str, ...]
     posts: tuple[str, ...] = ()
+    sessions: Sessions = field(default_factory=Sessions)
 
     @property
     def cookie(self) -> str:
@@ -75,7 +101,7 @@ class Access:
         """Only our own page sends an answer: from our origin, with our cookie, in a form that other pages cannot send."""
         if headers.get("origin", "").lower() != f"http://{headers.get('host', '').lower()}":
             return 403
-        if not self.is_token(cookies.get(self.cookie, "")):
+        if not self.has_cookie(cookies):
             return 401
         return None if headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json" else 415
 
@@ -86,11 +112,24 @@ class Access:
 
     def _has_token(self, headers: Mapping[str, str], cookies: Mapping[str, str], named: str) -> bool:
         kind, _, carried = headers.get("authorization", "").partition(" ")
-        given = (named, cookies.get(self.cookie, ""), carried.strip() if kind.lower() == "bearer" else "")
-        return any(self.is_token(one) for one in given)
+        is_bearer = kind.lower() == "bearer" and self.is_token(carried.strip())
+        return is_bearer or self.opens(named) or self.has_cookie(cookies)
+
+    def has_cookie(self, cookies: Mapping[str, str]) -> bool:
+        """Of a browser that came with a token; a program may put the token itself there."""
+        given = cookies.get(self.cookie, "")
+        return self.is_token(given) or self.sessions.knows(given)
+
+    def opens(self, named: str) -> bool:
+        """Whether an address with this token leads in."""
+        return self.is_token(named) or self.sessions.takes(named)
 
     def is_token(self, given: str) -> bool:
-        return self.token is not None and compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+        return self.token is not None and _is_same(given, self.token)
+
+
+def _is_same(given: str, known: str) -> bool:
+    return compare_digest(given.encode("utf-8", "replace"), known.encode())
 
 
 def _may_load(headers: Mapping[str, str]) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
+import resource
 import signal
 import socket
 import sys
@@ -12,17 +14,22 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from secrets import token_urlsafe
-from typing import Final
+from typing import Any, Final
+from urllib.parse import quote
 
 from aiohttp import web
 
 from honestone.core.errors import UsageError
-from honestone.view.access import HEADERS, Access, in_address, is_loopback
+from honestone.view.access import HEADERS, Access, Sessions, in_address, is_loopback
 from honestone.view.served import Served, Site, refused
 
 PORT: Final = 7410
 _TRIED: Final = 100  # ports after the usual one
 _THREADS: Final = 3
+_BACKLOG: Final = 128
+# Connections that nothing was asked on, and the seconds after which one is closed.
+_MOST_WAITING: Final = 200
+SILENCE: Final = 10.0
 _LONGEST_ANSWER: Final = 20_000_000  # bytes
 
 
@@ -38,9 +45,11 @@ class ViewOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where the server is; `url` holds the token."""
+    """Where the server is; `url` holds the token. `opens` is the same for a browser that this program starts, with a token that
+    works once."""
 
     url: str
+    opens: str
     host: str
     port: int
     token: str | None
@@ -61,21 +70,74 @@ class Serving:
         self._site, self._listening = site, _listen(options)
         port = int(self._listening.getsockname()[1])
         token = token_urlsafe(24) if options.needs_token else None
-        self._access = Access(token=token, port=port, names=(options.host, *options.names), posts=site.posts)
+        once = token_urlsafe(24) if options.needs_token else None
+        names = (options.host, *options.names)
+        self._access = Access(token=token, port=port, names=names, posts=site.posts, sessions=Sessions(once))
         base = f"http://{in_address(_reached(options.host))}:{port}{start}"
-        url = base if token is None else f"{base}?token={token}"
-        self.address = Address(url=url, host=options.host, port=port, token=token)
+        url, opens = (base if one is None else f"{base}?token={one}" for one in (token, once))
+        self.address = Address(url=url, opens=opens, host=options.host, port=port, token=token)
 
     async def run(self, ready: Callable[[], None], stopped: asyncio.Event) -> None:
         """Serves until it is stopped."""
-        runner = web.AppRunner(application(self._site, self._access), access_log=None, shutdown_timeout=1)
+        loop, waiting = asyncio.get_running_loop(), Waiting()
+        loop.set_exception_handler(_on_error)
+        made = application(self._site, self._access, waiting)
+        runner = web.AppRunner(made, access_log=None, shutdown_timeout=1, logger=_quiet())
         await runner.setup()
-        await web.SockSite(runner, self._listening).start()
+        assert runner.server is not None
+        listening = await loop.create_server(
+            waiting.connections_of(runner.server), sock=self._listening, backlog=_BACKLOG
+        )
         ready()
         try:
             await stopped.wait()
         finally:
+            listening.close()
             await runner.cleanup()
+
+
+class Waiting:
+    """Connections on which nothing has been asked yet that is answered. Whoever opens many and says nothing, or has no token, keeps
+    nobody out: of more than `most` the oldest is closed, and each after `SILENCE` seconds."""
+
+    def __init__(self) -> None:
+        self._open: dict[web.RequestHandler, asyncio.TimerHandle] = {}
+        # Half of what this process may have open, for the files that pages are read from.
+        self._most = max(8, min(_MOST_WAITING, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4))
+
+    def connections_of(self, server: web.Server) -> Callable[[], asyncio.Protocol]:
+        def connected() -> asyncio.Protocol:
+            while len(self._open) >= self._most:
+                self._close(next(iter(self._open)))
+            made = server()
+            self._open[made] = asyncio.get_running_loop().call_later(SILENCE, self._close, made)
+            return made
+
+        return connected
+
+    def heard(self, request: web.BaseRequest) -> None:
+        """A request on it is answered: the connection is a browser's."""
+        if (timer := self._open.pop(request.protocol, None)) is not None:
+            timer.cancel()
+
+    def _close(self, connection: web.RequestHandler) -> None:
+        if (timer := self._open.pop(connection, None)) is not None:
+            timer.cancel()
+            connection.force_close()
+
+
+def _quiet() -> logging.Logger:
+    """What is not HTTP is refused without a word: an error of ours is said by `guard`."""
+    logger = logging.Logger("honestone.view")
+    logger.addHandler(logging.NullHandler())
+    return logger
+
+
+def _on_error(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """One line in place of a traceback; none where the system has no more connections to give, which passes."""
+    error = context.get("exception")
+    if not isinstance(error, OSError):
+        print(f"internal error: {context.get('message')}: {type(error).__name__}", file=sys.stderr)
 
 
 def serve(site: Site, options: ViewOptions, said: Callable[[Address], None], start: str = "/") -> None:
@@ -123,8 +185,9 @@ def _bound(host: str, port: int) -> socket.socket:
     return made
 
 
-def application(site: Site, access: Access) -> web.Application:
+def application(site: Site, access: Access, waiting: Waiting | None = None) -> web.Application:
     """The server without its socket."""
+    waiting = waiting or Waiting()
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="view")
 
     async def answer(request: web.Request) -> web.Response:
@@ -145,8 +208,11 @@ def application(site: Site, access: Access) -> web.Application:
         headers = {name.lower(): value for name, value in request.headers.items()}
         status = access.refusal(request.method, headers, request.cookies, named, request.path)
         if status is not None:
-            return _response(refused(status))
-        if access.is_token(named):
+            answer = _response(refused(status))
+            answer.force_close()
+            return answer
+        waiting.heard(request)
+        if access.opens(named) and request.method == "GET":
             return _without_token(request, access, named)
         try:
             return await handler(request)
@@ -169,10 +235,14 @@ def application(site: Site, access: Access) -> web.Application:
 def _without_token(request: web.Request, access: Access, token: str) -> web.Response:
     """The token leaves the address for a cookie, so that it is in no history and no link that is shared."""
     query = "&".join(part for part in request.rel_url.raw_query_string.split("&") if not part.startswith("token="))
-    # Never `//host`, which a browser takes for another server.
-    place = "/" + request.rel_url.raw_path.lstrip("/") + (f"?{query}" if query else "")
-    answer = web.Response(status=303, headers={**HEADERS, "Location": place})
-    answer.set_cookie(access.cookie, token, httponly=True, samesite="Strict", path="/")
+    # Never `//host`, which a browser takes for another server, as it does `/\\host` and what is left without control characters.
+    path = quote(request.rel_url.raw_path, safe="/%:@!$&'()*+,;=~").lstrip("/")
+    while path.lower().startswith(("%5c", "/")):
+        path = path.removeprefix("/") if path.startswith("/") else path[3:]
+    answer = web.Response(status=303, headers={**HEADERS, "Location": f"/{path}" + (f"?{query}" if query else "")})
+    if not access.has_cookie(request.cookies):
+        cookie = access.sessions.begin(token)
+        answer.set_cookie(access.cookie, cookie, httponly=True, samesite="Strict", path="/")
     return answer
 
 
