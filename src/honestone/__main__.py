@@ -1,6 +1,5 @@
 """The command, also as `python -m honestone`. From here on Ctrl-C prints no traceback, while modules are imported too."""
 
-import gc
 import sys
 
 # How many more objects have to be made than freed before Python looks for cycles. At its own 700 that takes a twentieth of
@@ -9,11 +8,19 @@ COLLECT_EVERY = 10_000
 
 
 def main() -> None:
-    gc.set_threshold(COLLECT_EVERY, *gc.get_threshold()[1:])
     try:
+        from honestone.cli.ctrl_c import end_at_once
+
+        end_at_once()
+        import gc
+
+        gc.set_threshold(COLLECT_EVERY, *gc.get_threshold()[1:])
         from honestone.cli.main import main as run
 
-        run()
+        try:
+            run()
+        finally:
+            end_at_once()
     except (KeyboardInterrupt, RuntimeError) as error:
         if isinstance(error, RuntimeError) and not isinstance(error.__cause__, KeyboardInterrupt):
             raise

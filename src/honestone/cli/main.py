@@ -13,6 +13,7 @@ import click
 
 from honestone import __version__
 from honestone.cli.commands import GROUPS
+from honestone.cli.ctrl_c import leave_to_command
 from honestone.core.errors import HonestoneError, Interrupted, StoreAway
 
 _ARGS_FROM = "--args-from"
@@ -76,6 +77,7 @@ class LazyGroup(StrictGroup):
             return None
         module, _, name = self._table[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(f"honestone.cli.{module}"), name)
+        leave_to_command()
         if "_HONESTONE_COMPLETE" in os.environ:
             from honestone.cli.completion import offer_names
 
