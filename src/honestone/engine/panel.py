@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import json as plain_json
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -172,7 +173,8 @@ class Panel:
             reading, again_failed = await self._reasked(asking, request, first)
         asking.missed_control = reading.control == "missed"
         ballot = self._ballot(seat, question, reading, again_failed)
-        if before and (self.fresh or spend.cached_calls) and seat.id not in self.first_counts:
+        # Whatever had it asked again (`--fresh`, `--max-age`), what was answered before stays in sight.
+        if before and seat.id not in self.first_counts:
             earlier = tuple(self._earlier(seat, request, question, before))
             ballot = replace(ballot, earlier=earlier) if earlier else ballot
         return Consulted(ballot=ballot, spend=spend)
@@ -400,15 +402,52 @@ def voter(judge: ports.Judge) -> object:
     return essence(judge.identity), judge.function if isinstance(judge, ports.FunctionalJudge) else None
 
 
+_INTERPRETERS: Final = re.compile(r"(python|pypy|bash|sh|zsh|dash|node|deno|perl|ruby|php)[\d.]*")
+_LAUNCHERS: Final = frozenset(
+    {"env", "nice", "nohup", "timeout", "stdbuf", "setsid", "ionice", "time", "command", "exec"}
+)
+# What a launcher takes before the program: options, variables, numbers and durations.
+_OF_LAUNCHERS: Final = re.compile(r"-.*|\w+=.*|[\d.]+[smhd]?")
+
+
 def essence(identity: object) -> object:
-    """A judge's identity with every word of a command that names a file replaced by what is in the file."""
+    """A judge's identity with every word of a command that names a file replaced by what is in the file. How a script is started
+    is not part of it: `python j.py`, `env python3 -u j.py` and `./j.py` are one judge."""
     if not isinstance(identity, Mapping):
         return identity
     files = identity.get("files", {})
     if "command" in identity and isinstance(files, Mapping):
-        words = [files.get(word, word) for word in identity["command"]]
+        words = [files.get(word, word) for word in _without_start(identity["command"], files)]
         return {**{k: v for k, v in identity.items() if k != "files"}, "command": words}
     return {key: essence(value) for key, value in identity.items()}
+
+
+def _without_start(words: Sequence[str], files: Mapping[str, object]) -> Sequence[str]:
+    """A command from its script on, where all before it are launchers and one interpreter with options."""
+    place = 0
+    while place < len(words) and _program_name(words[place]) in _LAUNCHERS:
+        place += 1
+        while place < len(words) and _OF_LAUNCHERS.fullmatch(words[place]):
+            place += 1
+    rest = words[place:]
+    if not rest or not _INTERPRETERS.fullmatch(_program_name(rest[0])):
+        return rest or words
+    takes_value = False
+    for number, word in enumerate(rest[1:], 1):
+        if word in files and not takes_value:
+            return rest[number:]
+        if word in _TAKE_CODE or not (takes_value or word.startswith("-")):
+            return words
+        takes_value = word in _TAKE_A_VALUE and not takes_value
+    return words
+
+
+_TAKE_CODE: Final = ("-c", "-m", "-e", "-")
+_TAKE_A_VALUE: Final = ("-W", "-X", "--require", "--import")
+
+
+def _program_name(word: str) -> str:
+    return word.rpartition("/")[2]
 
 
 def split(

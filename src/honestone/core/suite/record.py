@@ -29,7 +29,7 @@ from honestone.core.events import (
 from honestone.core.json_value import JsonObject
 from honestone.core.numbers import to_points
 from honestone.core.rubric import Rubric
-from honestone.core.scorecard import ItemLine, Rule, Scorer, Verdict
+from honestone.core.scorecard import ItemLine, Outcome, Rule, Scorer, Verdict
 from honestone.core.skill.evaluation import TaskResult
 from honestone.core.spend import Spend
 from honestone.core.suite.attempts import (
@@ -275,7 +275,14 @@ class SuiteRecord:
     def own_verdict(self) -> Verdict:
         """The verdict of its cases alone, without a baseline."""
         tally = self.tally
-        return judge_suite(tally.rates, least=self.started.min_pass_rate, is_cut_short=tally.is_cut_short)
+        found = judge_suite(tally.rates, least=self.started.min_pass_rate, is_cut_short=tally.is_cut_short)
+        left_out = len(self.started.left_out)
+        if found.outcome is not Outcome.PASS or not left_out:
+            return found
+        every = left_out + len(self.cases)
+        return replace(
+            found, reasons=(*found.reasons, f"not the whole suite: {left_out} of {every} cases were left out")
+        )
 
     @property
     def verdict(self) -> str:
