@@ -289,7 +289,7 @@ def test_help_answers_at_once(words: tuple[str, ...]) -> None:
 
 CHECKED = """
 adapters adapters.stores adapters.stores.unfinished app app.convert app.judging_options app.rubrics app.rubrics.check
-app.workspace cli cli.commands cli.convert cli.main cli.options cli.rubrics cli.rubrics.check cli.rubrics.group cli.rubrics.lock
+app.workspace cli cli.commands cli.ctrl_c cli.convert cli.main cli.options cli.rubrics cli.rubrics.check cli.rubrics.group cli.rubrics.lock
 cli.rubrics.new cli.terminal core core.added_kinds core.artifact core.authoring core.authoring.lint core.ballot core.checks core.errors
 core.field_accuracy core.images core.json_value core.loop core.loop.named core.loop.proposal core.loop.result core.needs core.numbers core.request
 core.rubric core.scorecard core.spend core.store_address core.suite core.suite.trace_checks core.tables formats formats.added_checks
@@ -299,7 +299,7 @@ interop.reader interop.recognise ports system system.drawing system.new_file
 """
 SHOWN = """
 adapters adapters.registry adapters.stores adapters.stores.place adapters.stores.stored adapters.stores.sqlite adapters.stores.unfinished app app.history
-app.known_noise app.records app.workspace cli cli.commands cli.main cli.options cli.show cli.suites cli.suites.options cli.terminal
+app.known_noise app.records app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.show cli.suites cli.suites.options cli.terminal
 core core.added_kinds core.artifact core.ballot core.checks core.contract core.errors core.events core.field_accuracy core.images
 core.json_value core.judge_spends core.labels core.loop core.loop.named core.loop.proposal core.loop.result core.needs core.numbers core.packing core.reading
 core.reading.evidence core.request core.rubric core.scorecard core.spend core.statistics core.statistics.noise core.store_address core.suite
@@ -311,7 +311,7 @@ system.judging_files system.packages system.private
 # Neither events nor what reads them: a suite's run says itself what it came to.
 LISTED = """
 adapters adapters.registry adapters.stores adapters.stores.place adapters.stores.sqlite adapters.stores.stored
-adapters.stores.unfinished app app.run_figures app.run_list app.suites app.suites.kinds app.workspace cli cli.commands cli.main cli.options cli.runs
+adapters.stores.unfinished app app.run_figures app.run_list app.suites app.suites.kinds app.workspace cli cli.commands cli.ctrl_c cli.main cli.options cli.runs
 cli.terminal core core.added_kinds core.artifact core.ballot core.errors core.images core.json_value core.loop
 core.loop.named core.loop.proposal core.loop.result core.loop.result core.needs core.numbers core.packing core.request core.rubric
 core.spend core.store_address core.suite core.tables formats
@@ -323,7 +323,7 @@ system.packages system.private
 @pytest.mark.parametrize(
     ("words", "listed", "heavy"),
     [
-        (("--help",), "cli cli.commands cli.main core core.errors", ()),
+        (("--help",), "cli cli.commands cli.ctrl_c cli.main core core.errors", ()),
         (("rubric", "check", "rubric.yaml"), CHECKED, ("ruamel", "msgspec", "sqlite3")),
         (("show", "last"), SHOWN, ("msgspec", "sqlite3")),
         (("runs",), LISTED, ("msgspec", "sqlite3")),
