@@ -558,7 +558,7 @@ def _workspace(folder: str | PathLike[str] | None, store: str | PathLike[str] | 
     """Raises SettingsError for settings that cannot be read."""
     telemetry_of_python(_say)
     place = Path() if folder is None else given.a_path(folder, "folder")
-    return Workspace.at(place, store=None if store is None else given.a_store(store))
+    return Workspace.at(place, store=None if store is None else given.a_store(store), say=_say)
 
 
 def _say(line: str) -> None:

@@ -186,10 +186,11 @@ def test_the_files_are_for_this_person_alone(host: Host) -> None:
     assert Path(step["prompt_file"]).stat().st_mode & 0o077 == 0
 
 
-def test_the_python_door_keeps_sessions_apart(host: Host) -> None:
+def test_the_python_door_keeps_sessions_apart(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """`honestone.step(session=...)` is the same as the option."""
     import honestone
 
+    monkeypatch.setenv("XDG_STATE_HOME", str(host.home / ".local/state"))  # one account, as the hook's
     host.file("other.md", "# Fruit\n\nA pear.\n")
     options: dict[str, Any] = {"judges": ["agent:me"], "folder": host.folder, "store": Path(".honestone")}
     a = honestone.step("note.md", "rubric.yaml", session="A", **options)

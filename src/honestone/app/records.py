@@ -156,5 +156,5 @@ class RunRecord:
 @contextmanager
 def open_run(workspace: Workspace, name: str) -> Iterator[RunRecord]:
     """A run by its id, the beginning of it, or `last`. Raises StoreError with near names."""
-    with workspace.open_store(readonly=True) as store:
+    with workspace.open_store(readonly=True, is_shown=True) as store:
         yield RunRecord(store=store, info=store.find_run(name))

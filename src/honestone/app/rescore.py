@@ -55,7 +55,7 @@ class RescoredRun:
 
 def rescore(workspace: Workspace, request: RescoreRequest) -> RescoredRun:
     """Raises UsageError for a run that has no answers to a rubric, StoreError for one that is not there."""
-    with workspace.open_store(readonly=True) as store:
+    with workspace.open_store(readonly=True, is_shown=True) as store:
         info = store.find_run(request.run)
         return _suite(store, info, request) if info.kind in SUITES else _artifacts(workspace, store, info, request)
 

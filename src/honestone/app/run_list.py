@@ -94,7 +94,7 @@ def list_runs(
     workspace: Workspace, *, limit: int, kind: str | None = None, verdict: str | None = None
 ) -> list[ListedRun]:
     """Newest first, the columns of tables only as a `kind` of their own. `verdict` may be a result too (`UNCONFIRMED`), or `unfinished`."""
-    with workspace.open_store(readonly=True) as store:
+    with workspace.open_store(readonly=True, is_shown=True) as store:
         every = store.runs()
         figures = cache(lambda run: figures_of_run(store, run))
         return [listed_run(info, every, figures) for info in chosen_runs(every, kind, verdict)[:limit]]

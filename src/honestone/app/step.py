@@ -226,7 +226,11 @@ class _Steps:
                 given[name] = tuple(given[name])
             return cls(
                 workspace=Workspace.at(
-                    Path(plain["folder"]), store=workspace.named_store, person=workspace.person, bounds=workspace.bounds
+                    Path(plain["folder"]),
+                    store=workspace.named_store,
+                    person=workspace.person,
+                    bounds=workspace.bounds,
+                    say=workspace.say,
                 ),
                 request=ImprovementRequest(
                     artifact=Path(plain["artifact"]),

@@ -10,6 +10,7 @@ from typing import Final
 
 from honestone.adapters.registry import open_queue, open_store
 from honestone.adapters.stores.place import StorePlace
+from honestone.app.store_origin import require_own
 from honestone.app.workspace import Workspace
 from honestone.core.errors import StoreError, UsageError
 from honestone.core.store_address import POSTGRESQL, store_address
@@ -31,7 +32,7 @@ class CopiedStore:
 
 def check_store(workspace: Workspace) -> StoreState:
     """What it holds. Raises StoreError where it does not answer, is missing or is damaged."""
-    place = workspace.store_place()
+    place = workspace.store_place(is_shown=True)
     with _opened(place, readonly=True) as store:
         return store.state()
 
@@ -99,7 +100,9 @@ def _place(workspace: Workspace, name: str) -> StorePlace:
     address = store_address(name)
     if address is not None:
         return replace(workspace, shared=address, shared_by_settings=False).store_place()
-    return replace(workspace, shared=None, store=(workspace.folder / Path(name)).resolve()).store_place()
+    folder = (workspace.folder / Path(name)).resolve()
+    require_own(folder)
+    return replace(workspace, shared=None, store_folder=folder, store_is_named=True).store_place()
 
 
 @contextmanager

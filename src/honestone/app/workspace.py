@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -51,8 +52,11 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """`folder` is where relative paths and commands start (absolute); `store` is the folder of the store. Where runs are kept
-    in a `shared` store, that folder holds only what belongs to this machine: drafts, steps, reports.
+    """`folder` is where relative paths and commands start (absolute); `store` is the folder of this account's store. Where runs
+    are kept in a `shared` store, that folder holds only what belongs to this machine: drafts, steps, reports.
+
+    `store_folder` is where the store is looked for: it may hold somebody else's records. `store_is_named` is whether the person
+    named it. `say` prints a sentence for the person.
 
     `named` is the folder as the door named it: empty for the current one, where paths keep the form they were given in.
     `person` makes whoever sits at the terminal or a browser, from the folder of unfinished forms; None without a terminal. `bounds`
@@ -61,12 +65,14 @@ class Workspace:
 
     folder: Path
     settings: Settings
-    store: Path
+    store_folder: Path
+    store_is_named: bool = False
     shared: StoreAddress | None = None
     shared_by_settings: bool = False
     named: Path = Path()
     person: Callable[[Path], Person] | None = None
     bounds: Bounds | None = None
+    say: Callable[[str], None] | None = None
 
     @classmethod
     def at(
@@ -76,6 +82,7 @@ class Workspace:
         store: Path | str | None = None,
         person: Callable[[Path], Person] | None = None,
         bounds: Bounds | None = None,
+        say: Callable[[str], None] | None = None,
     ) -> Workspace:
         """The settings that hold in a folder, and its store: what `store` names, else the variable HONESTONE_STORE, else
         `url` in `[store]` of the settings: a folder (relative to this one), or the address of a shared store. Else it is
@@ -85,7 +92,7 @@ class Workspace:
         for an address that cannot be one.
         """
         named, folder = folder, (folder if bounds is None else bounds.require(folder)).resolve()
-        settings = find_settings(folder)
+        settings = find_settings(folder, partial(_allows_settings, say))
         by_person = store if store is not None else os.environ.get("HONESTONE_STORE") or None
         given = settings.store.url if by_person is None else by_person
         shared = store_address(given) if isinstance(given, str) else None
@@ -94,13 +101,23 @@ class Workspace:
         return cls(
             folder=folder,
             settings=settings,
-            store=place,
+            store_folder=place,
+            store_is_named=bool(moved),
             shared=shared,
             shared_by_settings=shared is not None and by_person is None,
             named=named,
             person=person,
             bounds=bounds,
+            say=say,
         )
+
+    @property
+    def store(self) -> Path:
+        """The folder of this account's records. Where the store holds somebody else's, it is a folder of the person's own,
+        and a sentence says so. Raises StoreError for a store that git tracks, or that is a link."""
+        from honestone.app.store_origin import own_store_folder
+
+        return own_store_folder(self.store_folder, is_named=self.store_is_named, say=self.say)
 
     def path(self, named: Path | str) -> Path:
         """Where to read or write what a person named. In the current folder it keeps the form it was given in.
@@ -126,13 +143,23 @@ class Workspace:
     @property
     def closed(self) -> tuple[Path, ...]:
         """What the code of a check does not see: the project but for the rubric's folder, and the store."""
-        return (self.store, self.folder if self.settings.folder is None else self.settings.folder)
+        return (self.store_folder, self.folder if self.settings.folder is None else self.settings.folder)
 
     @property
     def ask_person(self) -> Callable[[], Person] | None:
         """Makes the person at the terminal, where there is one."""
         make = self.person
-        return None if make is None else lambda: make(self.store / "drafts")
+        return None if make is None else lambda: make(self.claimed_store() / "drafts")
+
+    def claimed_store(self) -> Path:
+        """The same as `store`, signed as this account's: for what is written there before a store is opened."""
+        from honestone.system.own_stores import Origin, claim_new, origin_of
+
+        place = self.store
+        if origin_of(place) is Origin.NEW:
+            with suppress(OSError):  # whatever is written there next says what is wrong
+                claim_new(place)
+        return place
 
     @property
     def has_store(self) -> bool:
@@ -144,12 +171,12 @@ class Workspace:
     @property
     def named_store(self) -> Path | str:
         """What `at` takes for the same store; it may hold a password."""
-        return self.store if self.shared is None else self.shared.url
+        return self.store_folder if self.shared is None else self.shared.url
 
     @property
     def shown_store(self) -> str:
         """For people: a folder relative to this one, or an address without its password."""
-        return self.shown(self.store) if self.shared is None else self.shared.shown
+        return self.shown(self.store_folder) if self.shared is None else self.shared.shown
 
     @property
     def project(self) -> str:
@@ -157,8 +184,9 @@ class Workspace:
         folder = self.settings.folder
         return self.settings.store.project or ("" if folder is None else folder.resolve().name)
 
-    def open_store(self, *, readonly: bool = False) -> closing[Store]:
-        """The store for the length of a use case. Raises StoreError when it cannot be opened.
+    def open_store(self, *, readonly: bool = False, is_shown: bool = False) -> closing[Store]:
+        """The store for the length of a use case. Raises StoreError when it cannot be opened. Runs that are only to be shown
+        may be somebody else's, as long as this account has none.
 
         Under bounds it holds no link where something is written: that would be written wherever the link leads.
         """
@@ -172,14 +200,19 @@ class Workspace:
                     raise StoreError(f"`{path}` is a link, and a store is not written through links", hint="remove it")
         if not readonly:
             sweep()
-        return closing(open_store(self.store_place(), readonly=readonly))
+            self.claimed_store()
+        return closing(open_store(self.store_place(is_shown=is_shown), readonly=readonly))
 
-    def store_place(self) -> StorePlace:
+    def store_place(self, *, is_shown: bool = False) -> StorePlace:
         """Raises StoreError where the settings alone name a shared store, and no person has trusted them."""
         from honestone.adapters.stores.place import StorePlace
 
         if self.shared is None:
-            return StorePlace(folder=self.store, origin=RunOrigin(project=self.project))
+            from honestone.system.own_stores import DATABASE
+
+            own = self.store
+            shows_other = is_shown and not (own / DATABASE).exists()
+            return StorePlace(folder=self.store_folder if shows_other else own, origin=RunOrigin(project=self.project))
         if self.shared_by_settings and not self.trusts_settings:
             raise StoreError(
                 f"the settings name the shared store {self.shared.shown}, and they are not trusted",
@@ -199,6 +232,13 @@ class Workspace:
         from honestone.adapters.keys import is_trusted
 
         return is_trusted(self.settings)
+
+
+def _allows_settings(say: Callable[[str], None] | None, path: Path) -> bool:
+    """Whether settings of another owner are used: where a person trusted them once."""
+    from honestone.app.store_origin import allows_settings
+
+    return allows_settings(path, say)
 
 
 def this_person() -> str:

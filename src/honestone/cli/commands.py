@@ -12,7 +12,7 @@ GROUPS: Final[dict[str, dict[str, dict[str, tuple[str, str]]]]] = {
             "demo": ("demo:demo", "A whole run, offline, on real files."),
             "init": ("init:init", "Write starter files to this folder."),
             "doctor": ("doctor:doctor", "Which judges, workers and targets can run here."),
-            "trust": ("trust:trust", "Trust the settings of a checkout, as they are now."),
+            "trust": ("trust:trust", "Trust the settings of a checkout, or a store, as they are now."),
             "completion": ("completion:completion", "Print the shell completion script."),
         },
         "Measure and improve": {

@@ -179,16 +179,29 @@ def _arguments(words: Sequence[str]) -> Sequence[str]:
     """
     option, equals, name = words[0].partition("=") if words else ("", "", "")
     if option != _ARGS_FROM:
-        return words
+        return _refuse_names(words)
     rest = list(words[1:])
     if not equals:
         name = rest.pop(0) if rest else ""
     if name not in os.environ:
         raise click.UsageError(f"{_ARGS_FROM} names a variable that is not set: {name or '(no name)'}")
     try:
-        return [*shlex.split(os.environ[name]), *rest]
+        return _refuse_names([*shlex.split(os.environ[name]), *rest])
     except ValueError as error:
         raise click.UsageError(f"the variable {name} cannot be split into words: {str(error).lower()}") from None
+
+
+def _refuse_names(words: Sequence[str]) -> Sequence[str]:
+    """The words. Raises UsageError for an option that is the name of a file here: a shell's `*` or a commit hook, which list
+    what is in a folder, hand over a file called `--threshold=0` like any other."""
+    for word in words:
+        if word == "--":
+            break
+        if word.startswith("-") and word != "-" and os.path.lexists(word):
+            raise click.UsageError(
+                f"{word!r} is an option and the name of a file here: put -- before the names of files, and ./ before this one"
+            )
+    return words
 
 
 def _traced(args: Sequence[str] | None) -> int:

@@ -437,4 +437,9 @@ PERSON: Final[ContextVar[Callable[[Path], Person]]] = ContextVar("person", defau
 
 def here() -> Workspace:
     """With the store of --store. Raises SettingsError for settings that cannot be read, StoreError for a bad address."""
-    return Workspace.at(Path(), store=named_store(), person=PERSON.get())
+    return Workspace.at(Path(), store=named_store(), person=PERSON.get(), say=_say)
+
+
+def _say(sentence: str) -> None:
+    if "_HONESTONE_COMPLETE" not in os.environ:  # a shell that asks for names shows whatever is printed
+        print(clean(sentence), file=sys.stderr)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -22,19 +22,32 @@ NAME: Final = "honestone.toml"
 _SPEAKS_OF_US: Final = re.compile(rb"(?m)^\s*\[\[?\s*tool\.honestone\s*[.\]]")
 
 
-def settings_file(start: Path) -> Path | None:
-    """The file that says which settings hold in a folder."""
+def settings_file(start: Path, allows: Callable[[Path], bool] = lambda path: False) -> Path | None:
+    """The file that says which settings hold in a folder. Those of another owner count where `allows` says so."""
     # As strings: every command, and every call from Python, looks into each folder upwards.
     folder, inner = os.fspath(start), ""
     while folder != inner:
         path = os.path.join(folder, NAME)
-        if os.path.isfile(path):
-            return Path(path)
         project = os.path.join(folder, "pyproject.toml")
-        if os.path.isfile(project) and _SPEAKS_OF_US.search(settings_bytes(Path(project))):
-            return Path(project)
+        found = None
+        if os.path.isfile(path):
+            found = Path(path)
+        elif os.path.isfile(project) and _SPEAKS_OF_US.search(settings_bytes(Path(project))):
+            found = Path(project)
+        if found is not None and (_is_own(found, start) or allows(found)):
+            return found
         folder, inner = os.path.dirname(folder), folder
     return None
+
+
+def _is_own(settings: Path, start: Path) -> bool:
+    """Whether settings are of this account, of root, or of whoever owns the folder that is worked in (a checkout that a container
+    mounts). Others may write into a folder above, such as /tmp, and would choose the store."""
+    try:
+        owner = os.stat(settings).st_uid
+        return owner in (os.geteuid(), 0) or owner == os.stat(start).st_uid
+    except OSError:
+        return True  # reading it says what is wrong
 
 
 def settings_bytes(path: Path) -> bytes:

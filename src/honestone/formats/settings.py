@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -45,9 +45,10 @@ LARGEST: Final = 10**15
 _TABLES: Final = ("judges", "workers", "targets", "embeddings", "prices", "limits", "store")
 
 
-def find_settings(start: Path) -> Settings:
-    """The settings that hold in a folder: those of the nearest `honestone.toml` or `[tool.honestone]` upwards."""
-    path = settings_file(start)
+def find_settings(start: Path, allows: Callable[[Path], bool] = lambda path: False) -> Settings:
+    """The settings that hold in a folder: those of the nearest `honestone.toml` or `[tool.honestone]` upwards. Files of another
+    owner count where `allows` says so."""
+    path = settings_file(start, allows)
     return replace(Settings() if path is None else read_settings(path), here=start)
 
 

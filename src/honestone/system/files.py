@@ -241,7 +241,14 @@ def _replace(
 
 
 @contextmanager
-def _folder_below(root: Path, parts: Sequence[str], *, make: bool = False) -> Iterator[int]:
+def open_below(root: Path, parts: Sequence[str], *, mode: int = 0o777) -> Iterator[int]:
+    """A handle of one of our own folders below `root`, made where it is missing. A link on the way is an error."""
+    with _folder_below(root, parts, make=True, mode=mode) as handle:
+        yield handle
+
+
+@contextmanager
+def _folder_below(root: Path, parts: Sequence[str], *, make: bool = False, mode: int = 0o777) -> Iterator[int]:
     """A handle of a folder below `root`, reached step by step: a link on the way is an error, wherever it leads."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(os.path.realpath(root), flags)
@@ -249,7 +256,7 @@ def _folder_below(root: Path, parts: Sequence[str], *, make: bool = False) -> It
         for part in parts:
             if make:
                 with suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=handle)
+                    os.mkdir(part, mode, dir_fd=handle)
             above, handle = handle, os.open(part, flags, dir_fd=handle)
             os.close(above)
         yield handle

@@ -12,6 +12,7 @@ from typing import Final
 
 from honestone.core.errors import SettingsError
 from honestone.system.files import write_atomically
+from honestone.system.person_folder import person_folder
 
 HOSTS_VARIABLE: Final = "HONESTONE_ALLOW_HOSTS"
 
@@ -63,12 +64,6 @@ class Trust:
         existed = self._record.exists()
         self._record.unlink(missing_ok=True)
         return existed
-
-
-def person_folder(variable: str, default: str) -> Path:
-    """Ours among the folders of the person: where an XDG variable says, else at `default` in the home."""
-    named = os.environ.get(variable, "")
-    return (Path(named) if os.path.isabs(named) else Path.home() / default) / "honestone"
 
 
 def host_of(url: str) -> str:

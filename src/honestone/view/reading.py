@@ -73,7 +73,7 @@ class Viewer:
         if self._open.store is None or self._open.made != made:
             self.close()
             opened = ExitStack()
-            self._open.store = opened.enter_context(self.workspace.open_store(readonly=True))
+            self._open.store = opened.enter_context(self.workspace.open_store(readonly=True, is_shown=True))
             self._open.stack, self._open.made = opened, made
         yield self._open.store
 
@@ -81,7 +81,7 @@ class Viewer:
         """Which file the store is: a store that was removed and made again is another one. A shared one stays the same."""
         if self.workspace.shared is not None:
             return None
-        for path in self.workspace.store.glob("*.db"):
+        for path in self.workspace.store_place(is_shown=True).folder.glob("*.db"):
             found = path.stat()
             return (found.st_dev, found.st_ino)
         return None

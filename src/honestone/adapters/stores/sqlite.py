@@ -18,7 +18,8 @@ from honestone.adapters.stores.unfinished import FILE
 from honestone.core.errors import NoStoreError, StoreError
 from honestone.core.spend import RunGrants
 from honestone.ports import CaseOnRecord, KeptReply, Recordable, RunInfo, RunOrigin, StoreRow, StoreState, StoreTable
-from honestone.system.files import write_atomically
+from honestone.system.files import open_below, write_atomically
+from honestone.system.own_stores import claim_new, sign_database
 
 if TYPE_CHECKING:
     from honestone.adapters.stores.live import LiveFiles
@@ -134,11 +135,28 @@ class SqliteStore:
     def _make_private(self) -> None:
         """The folder and the database are for this person alone: they hold prompts, texts and replies."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        is_new = not os.path.lexists(self.root / FILE)
+        if is_new:
+            claim_new(self.root)
+        self._refuse_links()
         with suppress(PermissionError):  # somebody else's, who lets us write to it
             if self.root.name == ".honestone":  # of an older version; another folder may hold more than ours
                 self.root.chmod(0o700)
-            os.close(os.open(self.root / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            (self.root / FILE).chmod(0o600)
+            handle = os.open(self.root / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                os.fchmod(handle, 0o600)
+            finally:
+                os.close(handle)
+        if is_new:
+            sign_database(self.root)
+
+    def _refuse_links(self) -> None:
+        """SQLite follows links, and so do programs that look for its journal: none of these names may be one."""
+        for name in (FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal"):
+            if os.path.islink(self.root / name):
+                raise StoreError(
+                    f"`{self.root / name}` is a link, and a store is not written through links", hint="remove it"
+                )
 
     def _open_readonly(self) -> sqlite3.Connection:
         path = self.root / FILE
@@ -187,7 +205,7 @@ class SqliteStore:
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:
-        handle = os.open(self.root / name, os.O_RDWR | os.O_CREAT, 0o600)
+        handle = os.open(self.root / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -195,9 +213,9 @@ class SqliteStore:
             os.close(handle)
 
     def lock(self, identity: str) -> bool:
-        locks = self.root / "locks"
-        locks.mkdir(mode=0o700, exist_ok=True)
-        handle = os.open(locks / identity.removeprefix("sha256:")[:32], os.O_RDWR | os.O_CREAT, 0o600)
+        with open_below(self.root, ["locks"], mode=0o700) as folder:
+            name = identity.removeprefix("sha256:")[:32]
+            handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600, dir_fd=folder)
         try:
             # Per handle, not per process: two stores in two threads keep each other out as two processes do.
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -97,5 +97,13 @@ def _stores(places: Iterable[Path]) -> Iterator[Path]:
     named = moved or ".honestone"
     folders = (folder for place in places for folder in (place, *place.parents))
     for store in dict.fromkeys(folder / named for folder in folders):
-        if (store / STEPS).is_dir():
-            yield store
+        own = _own_folder(store) if store.is_dir() else store
+        if (own / STEPS).is_dir():
+            yield own
+
+
+def _own_folder(store: Path) -> Path:
+    """Steps that came with a checkout belong to no session: their words would be an agent's orders."""
+    from honestone.system.own_stores import Origin, origin_of, own_place_for
+
+    return store if origin_of(store) is not Origin.FOREIGN else own_place_for(store)

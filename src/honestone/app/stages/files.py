@@ -53,7 +53,7 @@ class StageFiles:
         """`root` left out: `stage` in the store's folder, so that it is never part of an artifact."""
         return cls(
             workspace=workspace,
-            root=workspace.store / "stage" if root is None else workspace.path(root),
+            root=workspace.claimed_store() / "stage" if root is None else workspace.path(root),
             output=None if output is None else workspace.path(output),
         )
 

@@ -258,7 +258,7 @@ async def _asked_twice(
     cost = DraftingCost()
     for _ in range(2):
         prompt = tasks_prompt(skill.name, skill.text, problems, most=most)
-        kept = workspace.store / "drafts" / f"{reply_key(name, prompt).removeprefix('sha256:')[:32]}.txt"
+        kept = workspace.claimed_store() / "drafts" / f"{reply_key(name, prompt).removeprefix('sha256:')[:32]}.txt"
         read = _read_tasks(kept, most) if kept.exists() else None
         if read is None or not read.tasks:
             try:
