@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,82 @@ def test_git_asks_the_record_before_a_commit(repository: Desk) -> None:
     repository.file("other.md", "other\n")
     git(repository, "add", "other.md")
     assert git(repository, "commit", "-m", "third", "other.md").returncode == 0
+
+
+RULES = "rubric: 1\ncriteria: [{id: good, requirement: It is good, check: {json-schema: schema.json}}]\n"
+
+
+def schema(repository: Desk) -> None:
+    repository.file("rubric.yaml", RULES)
+    repository.file("schema.json", '{"required": ["a"]}')
+    repository.file("a.md", '{"b": 1}')
+    git(repository, "add", "-f", "rubric.yaml", "schema.json", "a.md")
+
+
+def judge(repository: Desk) -> None:
+    git(repository, "add", "-f", "j.py")
+
+
+def settings(repository: Desk) -> None:
+    repository.file("honestone.toml", "[limits]\nmax_calls = 3\n")
+    git(repository, "add", "-f", "honestone.toml")
+
+
+def module(repository: Desk) -> None:
+    repository.file("helper.py", "MET = False\n")
+    repository.file("j.py", "import helper\n" + (repository.folder / "j.py").read_text())
+    git(repository, "add", "-f", "j.py", "helper.py")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "name", "text"),
+    [
+        (schema, "schema.json", "{}"),
+        (judge, "j.py", 'print(\'{"criteria": {"good": {"met": true}}}\')\n'),
+        (settings, "honestone.toml", "[limits]\nmax_calls = 9\n"),
+        (module, "helper.py", "MET = True\n"),
+    ],
+)
+@pytest.mark.parametrize("hidden", ["", "--assume-unchanged", "--skip-worktree"])
+def test_every_file_that_judges_must_be_as_it_is_staged(
+    repository: Desk, prepare: Callable[[Desk], None], name: str, text: str, hidden: str
+) -> None:
+    """Also where git was told not to look: digests are compared."""
+    prepare(repository)
+    assert ask(repository, "--staged")[0] in (0, 1)
+    if hidden:
+        git(repository, "update-index", hidden, name)
+    repository.file(name, text)
+    code, said = ask(repository, "--staged")
+    assert (code, "changes that are not staged" in said, name in said) == (2, True, True), said
+
+
+def test_a_judge_that_is_taken_out_of_git_is_not_in_the_commit(repository: Desk) -> None:
+    """It is on disk, and the commit would be without it."""
+    judge(repository)
+    git(repository, "commit", "-qm", "1")
+    git(repository, "rm", "-q", "--cached", "j.py")
+    assert ask(repository, "--staged")[0] == 2
+
+
+@pytest.mark.parametrize("where", ["a.md", "folder"])
+def test_a_staged_link_is_refused(repository: Desk, tmp_path: Path, where: str) -> None:
+    """The commit holds the link, and the text that it leads to is somewhere else."""
+    (tmp_path / "outside.md").write_text("good\n")
+    if where == "folder":
+        repository.file("folder/b.md", "good\n")
+    link = repository.folder / ("a.md" if where == "a.md" else "folder/link.md")
+    link.unlink(missing_ok=True)
+    link.symlink_to(tmp_path / "outside.md")
+    git(repository, "add", "-A", where)
+    code, said = ask(repository, "--staged", name=where)
+    assert (code, "is staged as a link" in said) == (2, True), said
+
+
+def test_a_rubric_that_is_a_link_is_refused(repository: Desk, tmp_path: Path) -> None:
+    """What it leads to may change after the commit."""
+    (tmp_path / "r.yaml").write_text(RUBRIC)
+    (repository.folder / "rubric.yaml").unlink()
+    (repository.folder / "rubric.yaml").symlink_to(tmp_path / "r.yaml")
+    git(repository, "add", "rubric.yaml")
+    assert ask(repository, "--staged")[0] == 2

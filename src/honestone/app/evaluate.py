@@ -257,8 +257,6 @@ class _Work:
             )
         given = request.target
         self._target = given if isinstance(given, Target) else make_target(given, make_context(judging, workspace))
-        if request.staged:
-            self._refuse_another_rubric()
         self._sizes: list[tuple[Path, int]] = []
         self._looked_at: dict[Path, Loaded] = {}
         # The same text is the same question, whatever its number.
@@ -287,6 +285,8 @@ class _Work:
         for note in notes_on_unnamed_files(self._programs, workspace.folder):
             observer.note(note)
         self._judging = JudgingFiles(self._files_that_judge, base=workspace.folder)
+        if request.staged:
+            self._refuse_what_is_not_staged()
         if request.locked and self._plan.path is not None:
             self._require_locked(self._plan.path)
         # Each call may be repeated once; a run may need a few more.
@@ -356,14 +356,32 @@ class _Work:
 
         return Loaded(load_staged(plan.workspace.path(path), exclude=plan.exclude, max_bytes=plan.max_bytes))
 
-    def _refuse_another_rubric(self) -> None:
-        """A pass by a rubric that is changed and not staged says nothing about the commit."""
-        from honestone.app.git_versions import is_staged_as_it_is
+    def _refuse_what_is_not_staged(self) -> None:
+        """A pass by a rubric, a schema, a judge or settings that are changed and not staged says nothing about the commit."""
+        from honestone.app.git_versions import not_as_staged
 
-        if self._plan.path is not None and not is_staged_as_it_is(self._plan.path):
+        first = next((one for one in self._request.artifacts if isinstance(one, Path)), None)
+        if first is None:
+            return
+        changed = not_as_staged(self._all_that_judge(), self._workspace.path(first))
+        if changed:
+            names = ", ".join(printable(self._workspace.shown(path)) for path in changed[:5])
+            is_rubric = self._plan.path is not None and changed[0] == self._plan.path.resolve()
             raise UsageError(
-                f"the rubric {self._plan.name} has changes that are not staged", hint="stage them too, or undo them"
+                f"{'the rubric ' if is_rubric else ''}{names}, which judges, has changes that are not staged",
+                hint="stage them too, or undo them",
             )
+
+    def _all_that_judge(self) -> Iterator[Path]:
+        rubric, settings = self._plan.path, self._workspace.settings.file
+        if rubric is not None:
+            yield rubric
+            if self._request.locked:
+                yield rubric.with_name(f"{rubric.name}.lock")
+        if settings is not None:
+            yield settings
+        yield from self._plan.checker.judging_files(checks_of(self._plan.rubric))
+        yield from self._judging.paths
 
     def _preflight(self) -> str:
         judges = ", ".join(seat.id for seat in self._seats)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -36,12 +36,73 @@ def load_staged(artifact: Path, *, exclude: Collection[Path] = (), max_bytes: in
             f"what is staged of `{printable(artifact)}` cannot be read",
             hint="--staged works in a git repository without unmerged files",
         )
+    _refuse_links(artifact, tree.decode().strip())
     return _load(artifact, tree.decode().strip(), "what is staged in git", exclude, max_bytes)
 
 
-def is_staged_as_it_is(path: Path) -> bool:
-    """Whether a file has no changes that are not staged. One that git does not know has none."""
-    return _git(_folder(path), "diff", "--quiet", "--", path.name, literal=True) is not None
+def _refuse_links(artifact: Path, tree: str) -> None:
+    """Raises UsageError where a link is staged: the commit has the link, and not what it leads to."""
+    top = _top(_folder(artifact))
+    place = artifact.parent.resolve() / artifact.name
+    if artifact.is_dir() and not artifact.is_symlink():
+        place = artifact.resolve()
+    if not place.is_relative_to(top):
+        return  # `_load` says so
+    inside = place.relative_to(top).as_posix()
+    within = [] if inside == "." else ["--", inside]
+    rows = _entries(_git(top, "ls-tree", "-r", "-z", "--full-tree", tree, *within, literal=True))
+    links = [name for name, (mode, _) in rows.items() if mode == _LINK]
+    if links:
+        raise UsageError(
+            f"`{visible(links[0], 200)}` is staged as a link, and what it leads to is not part of the commit",
+            hint="stage the file itself, or judge a folder without links",
+        )
+
+
+def not_as_staged(files: Iterable[Path], near: Path) -> list[Path]:
+    """Those files of the repository that `near` is in that the next commit would not hold as they are on disk: changed, a link, or
+    taken out of git. Files that git does not know, and those of other places, are no part of a commit.
+
+    Digests are compared, as git's own look at changes can be told to skip a file.
+    """
+    top = _top(_folder(near))
+    inside: dict[str, Path] = {}
+    for file in files:
+        # By the name that was used and by the file that it leads to: a link is changed as easily as a file.
+        for path in (Path(os.path.abspath(file)), file.resolve()):
+            place = path.parent.resolve() / path.name
+            if place.is_relative_to(top):
+                inside[os.fspath(place.relative_to(top))] = place
+    if not inside:
+        return []
+    staged = _entries(_git(top, "ls-files", "-s", "-z", "--", *inside, literal=True))
+    known = _entries(_git(top, "ls-tree", "-z", "--full-tree", "HEAD", "--", *inside, literal=True))
+    found = [path for name, path in inside.items() if name in known and name not in staged]
+    found += [inside[name] for name, (mode, _) in staged.items() if name in inside and mode == _LINK]
+    compared = [name for name, (mode, _) in staged.items() if name in inside and mode != _LINK]
+    return sorted([*found, *(inside[name] for name in compared if _digest(top, name) != staged[name][1])])
+
+
+_LINK: Final = "120000"
+
+
+def _entries(listed: bytes | None) -> dict[str, tuple[str, str]]:
+    """Mode and digest by name, of `ls-files -s` and `ls-tree`."""
+    found = {}
+    for row in (listed or b"").split(b"\0"):
+        words, _, name = row.partition(b"\t")
+        mode, *more = words.decode("ascii", "replace").split()[:3] or [""]
+        if more:
+            found[os.fsdecode(name)] = (mode, more[-1] if more[0] in ("blob", "tree", "commit") else more[0])
+    return found
+
+
+def _digest(top: Path, name: str) -> str | None:
+    """As git would store the file now."""
+    if (top / name).is_symlink():
+        return None
+    answer = _git(top, "hash-object", "--", name)
+    return None if answer is None else answer.decode("ascii", "replace").strip()
 
 
 def _folder(artifact: Path) -> Path:
