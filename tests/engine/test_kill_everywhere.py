@@ -20,6 +20,7 @@ from honestone.core.artifact import Version
 from honestone.core.events import Event, event_to_plain
 from honestone.engine.place import load_version
 from honestone.system.files import load_artifact
+from honestone.system.own_stores import first_use
 
 KILLED = -9
 RUBRIC = """\
@@ -43,6 +44,7 @@ class Driver:
 
     def __init__(self, command: str = "improve") -> None:
         self._command = command
+        first_use()  # the account has its key, so that every run makes the same writes
         script = Path(__file__).with_name("kill_driver.py")
         self._process = subprocess.Popen(
             [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -143,14 +143,14 @@ def improvement_report(
         document, rubric=started.rubric, diffs=round_diffs(store, state, started.artifact.path)
     )
     if save:
-        write_report(path, report)
+        write_report(store.root, run, report)
     return document, report
 
 
-def write_report(path: Path, text: str) -> None:
-    from honestone.system.files import write_atomically
+def write_report(root: Path, run: str, text: str) -> None:
+    from honestone.system.files import write_below
 
-    write_atomically(path, text.encode("utf-8", "backslashreplace"), private=True)
+    write_below(root, f"reports/{run}.md", text.encode("utf-8", "backslashreplace"))
 
 
 def round_diffs(store: Store, state: LoopState, artifact: str) -> list[tuple[int, str]]:

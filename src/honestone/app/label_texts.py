@@ -47,7 +47,7 @@ class LabelText:
         """Raises FileError where the copy cannot be written."""
         if self.copy is not None and not self.copy.exists():
             try:
-                write_atomically(self.copy, self.version.text.encode())
+                write_atomically(self.copy, self.version.text.encode(), through_links=True)
             except OSError as error:
                 raise FileError(f"`{self.copy}` cannot be written: {error.strerror or error}") from None
 

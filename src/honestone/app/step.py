@@ -35,7 +35,7 @@ from honestone.core.loop.state import LoopState, Propose, Result, decide
 from honestone.engine.panel import Seat, split
 from honestone.ports import Observer, Store
 from honestone.report.documents import JsonDocument, plain
-from honestone.system.files import remove, write_atomically
+from honestone.system.files import open_below, remove, write_atomically, write_below
 
 SCHEMA: Final = "honestone.step/1"
 _HANDED_OUT: Final = "handed-out"
@@ -211,7 +211,7 @@ class _Steps:
             "session": self.form.session or StepsForm.kept(folder).session,
             "options": {**options, "quiet": self.form.quiet, "compact": self.form.compact},
         }
-        write_atomically(folder / KEPT, json.dumps(plain).encode(), private=True)
+        write_below(folder.parents[1], f"{STEPS}/{folder.name}/{KEPT}", json.dumps(plain).encode())
 
     @classmethod
     def load(cls, folder: Path, workspace: Workspace) -> _Steps:
@@ -300,8 +300,10 @@ def _work(steps: _Steps, submission: Submission, observer: Observer) -> StepResu
     plan = prepare(steps.workspace, replace(steps.request, worker=worker), observer, before_asking=desk.require)
 
     def begun(run: str) -> None:
-        worker.folder = desk.folder = folder = (steps.workspace.store / STEPS / run).resolve()
-        folder.mkdir(parents=True, exist_ok=True)
+        store = steps.workspace.store.resolve()
+        worker.folder = desk.folder = folder = store / STEPS / run
+        with open_below(store, [STEPS, run], mode=0o700):  # made without following a link of the store
+            pass
         steps.keep(folder)
         round = _handed_out(folder)
         if submission.is_edit and submission.round in (None, round):

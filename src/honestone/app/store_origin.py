@@ -15,6 +15,7 @@ from honestone.system.own_stores import (
     Origin,
     claim,
     disown,
+    holds_no_database,
     is_marked,
     origin_of,
     own_place_for,
@@ -34,7 +35,7 @@ def own_store_folder(folder: Path, *, is_named: bool, say: Callable[[str], None]
             f"`{folder}` is a link, and a store is not written through links",
             hint="remove it, or name the folder itself with HONESTONE_HOME",
         )
-    if origin_of(folder) is not Origin.FOREIGN:
+    if origin_of(folder) is not Origin.FOREIGN or holds_no_database(folder):
         return folder
     if _was_made_here(folder) and claim(folder):
         _report(say, f"note: the store {folder} was made here by an older version; it is marked as yours from now on")

@@ -107,7 +107,7 @@ def _put_back(store: Store, info: RunInfo, log: list[Event], named: str) -> str:
         first_last = [event.modes for event in reversed(log) if isinstance(event, DeliveryBegun)]
         modes = {file: mode for one in first_last for file, mode in one.items() if file in before.files}
         store.append(info.id, DeliveryBegun(version=state.original))
-        deliver(path, found, before, modes)
+        deliver(path, found, before, modes, home=place.home)
     store.append(info.id, DeliveryDone(version=state.original, undone=True))
     return (
         f"{named} is as it was before run {info.id}\n"

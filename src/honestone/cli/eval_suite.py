@@ -82,4 +82,4 @@ def places_to_save(request: SuiteRequest, output: Path | None) -> list[Path]:
 
 
 def save_report(document: SuiteReportDoc | TableDoc, place: Path) -> None:
-    write_atomically(place, (dump(document) + "\n").encode("utf-8", "backslashreplace"))
+    write_atomically(place, (dump(document) + "\n").encode("utf-8", "backslashreplace"), through_links=True)

@@ -366,7 +366,7 @@ class LoopRunner(Generic[S]):
         before, after = self.version(self.state.delivered), self.version(digest)
         found = self.place.delivered(before, after)
         if found.digest != after.digest:
-            deliver(self.place.target, found, after)
+            deliver(self.place.target, found, after, home=self.place.home)
         await self.record(events.DeliveryDone(version=digest))
 
     def _require_untouched(self, expected: str) -> None:

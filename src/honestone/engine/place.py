@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from honestone.core.artifact import Entry, Version, digest_of
 from honestone.core.errors import FileError, StoreError, UsageError
 from honestone.core.loop.proposal import MAX_DIFF, MAX_GROWTH
-from honestone.system.files import MAX_BYTES, TEMPORARY, load_artifact
+from honestone.system.files import MAX_BYTES, TEMPORARY, Home, load_artifact
 from honestone.system.judging_files import JudgingFiles
 
 if TYPE_CHECKING:
@@ -44,6 +44,12 @@ class Place:
     must_hold: tuple[str, ...] = ()
     judging: JudgingFiles = field(default_factory=JudgingFiles)
     would_judge: Callable[[Version, Version], list[str]] = lambda before, after: []
+    # What the target was when the place was made, which is before a worker runs.
+    home: Home | None = None
+
+    def __post_init__(self) -> None:
+        if self.home is None or self.home.path != self.target:
+            object.__setattr__(self, "home", Home.of(self.target))
 
     @property
     def own_name(self) -> str:

@@ -83,7 +83,9 @@ class ByteClaims:
     def _held(self) -> _Held:
         held = _files.get(self._file)
         if held is None:
-            held = _files[self._file] = _Held(os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            held = _files[self._file] = _Held(
+                os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            )
         if not self._is_user:
             self._is_user = True
             held.users += 1

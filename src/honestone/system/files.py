@@ -197,15 +197,39 @@ def _why(error: Exception) -> str:
 # ---------------------------------------------------------------------------------------------------------- writing
 
 
-def write_atomically(path: Path, data: bytes, *, executable: bool | None = None, private: bool = False) -> None:
-    """Replace a file so that at every moment it holds either the old or the new bytes. A link is written through.
+def write_atomically(
+    path: Path, data: bytes, *, executable: bool | None = None, private: bool = False, through_links: bool = False
+) -> None:
+    """Replace a file so that at every moment it holds either the old or the new bytes.
 
-    What is `private` is for this person alone, with the folders that are made for it.
+    A link is an error (OSError, ELOOP) unless `through_links`: that is for files that the person named. What `private` is for
+    this person alone, with the folders that are made for it.
     """
-    real = Path(os.path.realpath(path))
-    _make_folder(real.parent, 0o700 if private else 0o777)
-    with _folder_below(real.parent, ()) as folder:
-        _replace(folder, real.name, data, executable, new=0o600 if private else 0o644)
+    place = Path(os.path.realpath(path)) if through_links else Path(os.path.realpath(path.parent), path.name)
+    _make_folder(place.parent, 0o700 if private else 0o777)
+    with _folder_below(place.parent, ()) as folder:
+        _refuse_link(folder, place.name, path)
+        _replace(folder, place.name, data, executable, new=0o600 if private else 0o644)
+
+
+def write_below(root: Path, name: str, data: bytes) -> None:
+    """The same for a private file of ours below `root`, whose folders are made where they are missing. No part of `name` is a
+    link: a checkout may have put one there, and what we choose to write would be written wherever it leads."""
+    *parts, last = Path(name).parts
+    _make_folder(Path(os.path.realpath(root)), 0o700)
+    with open_below(root, parts, mode=0o700) as folder:
+        _refuse_link(folder, last, root / name)
+        _replace(folder, last, data, None, new=0o600)
+
+
+def _refuse_link(folder: int, name: str, shown: Path) -> None:
+    with suppress(FileNotFoundError):
+        if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise _link_error(shown)
+
+
+def _link_error(path: Path) -> OSError:
+    return OSError(errno.ELOOP, "it is a link, and what honestone names itself is not written through links", str(path))
 
 
 def _make_folder(place: Path, mode: int) -> None:
@@ -273,17 +297,53 @@ def modes_of(root: Path, names: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def deliver(path: Path, before: Version, after: Version, modes: Mapping[str, int] | None = None) -> None:
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a path led when it was first looked at: its real path, and which folder that is (for a file, the one that it is in).
+    A folder that was not there has no number."""
+
+    path: Path
+    real: str
+    folder: tuple[int, int] | None
+
+    @classmethod
+    def of(cls, path: Path) -> Home:
+        real = os.path.realpath(path)
+        return cls(path, real, cls._number(real))
+
+    @staticmethod
+    def _number(real: str) -> tuple[int, int] | None:
+        try:
+            found = os.stat(real if os.path.isdir(real) else os.path.dirname(real))
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def require_same(self) -> None:
+        """Raises FileError where the path leads somewhere else now, be it by a link or by another folder of that name."""
+        real = os.path.realpath(self.path)
+        if real != self.real or self.folder not in (None, self._number(real)):
+            raise FileError(
+                f"{str(self.path)!r} is not the place that it was when the run began, so nothing was written",
+                hint="bring the folder back; the accepted version is in the store: honestone show last --version best",
+            )
+
+
+def deliver(
+    path: Path, before: Version, after: Version, modes: Mapping[str, int] | None = None, *, home: Home | None = None
+) -> None:
     """Bring the artifact at `path` from one version to another; only what differs is touched, and no link is followed.
 
-    `modes` are permissions, by path, of files that would else get other ones.
+    `modes` are permissions, by path, of files that would else get other ones. `home` is what the path was when it was first read.
 
     Raises FileError when the disk, a link or the permissions do not allow it.
     """
+    if home is not None:
+        home.require_same()
     try:
         if not after.is_folder:
             (entry,) = after.files.values()
-            write_atomically(path, entry.data)
+            write_atomically(path, entry.data, through_links=True)
             return
         path.mkdir(parents=True, exist_ok=True)
         for name, entry in after.files.items():
@@ -302,9 +362,7 @@ def _put_below(root: Path, name: str, entry: Entry, mode: int | None) -> None:
     _inside(root, name)
     *parts, last = Path(name).parts
     with _folder_below(root, parts, make=True) as folder:
-        with suppress(FileNotFoundError):
-            if stat.S_ISLNK(os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode):
-                raise OSError(errno.ELOOP, f"{name} is a link")
+        _refuse_link(folder, last, root / name)
         _replace(folder, last, entry.data, entry.executable if mode is None else None, mode=mode)
 
 

@@ -27,7 +27,7 @@ def write_new(output: Path, text: str, force: bool, *, example: str) -> None:
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         if force:
-            write_atomically(output, data)
+            write_atomically(output, data, through_links=True)
             return
         with output.open("xb") as stream:
             stream.write(data)

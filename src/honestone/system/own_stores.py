@@ -53,7 +53,8 @@ def _origin_by_mark(folder: Path) -> Origin:
         return Origin.FOREIGN
     if MARK in names and _holds(folder):
         return Origin.OWN
-    return Origin.NEW if NAMES.isdisjoint(names) else Origin.FOREIGN
+    # A mark alone is no record: a command that was killed had only begun to make the store.
+    return Origin.NEW if (NAMES - {MARK, ANCHOR}).isdisjoint(names) else Origin.FOREIGN
 
 
 def claim(folder: Path) -> bool:
@@ -80,6 +81,21 @@ def sign_database(folder: Path) -> None:
     """Bind the mark of one's own folder to the database that was just made in it."""
     if _origin_by_mark(folder) is Origin.OWN:
         claim(folder)
+
+
+def holds_no_database(folder: Path) -> bool:
+    """Whether nothing but a file that is not a database stands in for the store: opening it says so."""
+    try:
+        records = (NAMES - {MARK, ANCHOR}).intersection(os.listdir(folder))
+        start = _read(folder / DATABASE, follow=False)
+    except OSError:
+        return False
+    return (
+        records <= {DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", "open.lock"}
+        and start is not None
+        and not start.startswith(b"SQLite format 3\0")
+        and start != b""
+    )
 
 
 def disown(folder: Path) -> bool:

@@ -158,7 +158,7 @@ def give_back(command: Command) -> None:
     for link, own in command.links.items():
         if link.is_file() and not link.is_symlink() and own.is_file() and link.stat().st_size:
             with contextlib.suppress(OSError):
-                write_atomically(own, link.read_bytes())
+                write_atomically(own, link.read_bytes(), through_links=True)
 
 
 def _without_key(outcome: CliOutcome, key: str) -> CliOutcome:

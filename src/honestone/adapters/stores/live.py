@@ -132,6 +132,8 @@ class LiveFiles(LiveRecords):
         with suppress(OSError):
             if not path.exists():
                 self._folder.mkdir(mode=0o700, exist_ok=True)
+                if self._folder.is_symlink():
+                    return
                 self._remove_old()
             with open(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as stream:
                 stream.write(msgspec.json.encode(live))

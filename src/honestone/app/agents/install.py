@@ -280,7 +280,8 @@ class _Edits:
     def _draft(self, named: str) -> _Draft:
         path, shown = Path(os.path.realpath(self.scope.path(named))), self.scope.shown(named)
         if path not in self._drafts:
-            if not self.scope.user and not path.is_relative_to(self.scope.base):
+            inside = path.is_relative_to(self.scope.base) and ".git" not in path.relative_to(self.scope.base).parts
+            if not self.scope.user and not inside:
                 raise FileError(
                     f"{shown!r} leads out of the project by a link", hint="remove the link, or install with --user"
                 )

@@ -190,7 +190,7 @@ def _fix(checked: RubricCheck, golden: Path | None) -> None:
     checked.fixed = fix_rubric(text, str(checked.path), referred=_Referred(checked, golden))
     if checked.fixed.changes:
         mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
-        write_atomically(checked.path, mark + checked.fixed.text.encode())
+        write_atomically(checked.path, mark + checked.fixed.text.encode(), through_links=True)
         source = parse_rubric(checked.fixed.text, str(checked.path))
         checked.rubric, checked.marked, checked.notes = source.rubric, source.marked, list(source.notes)
 

@@ -127,7 +127,7 @@ class KeptAnswers:
 
         text = json.dumps(to_json(answers), ensure_ascii=True, indent=1)
         if text != self._saved and (answers.says_something or answers.replies):
-            write_atomically(self.path, text.encode())
+            write_atomically(self.path, text.encode(), through_links=True)
             self._saved = text
 
     def drop(self) -> None:

@@ -94,7 +94,7 @@ class StageFiles:
         """Changes of these files are made one after another."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            handle = os.open(self.root / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         except OSError as error:
             raise FileError(f"cannot write below `{printable(self.root)}`: {error.strerror or error}") from None
         try:
@@ -387,6 +387,8 @@ class SkillUnderEdit:
         Raises FileError where that is not possible, and UsageError when somebody edited the skill in between.
         """
         self.require_untouched()
+        if Path(os.path.realpath(self.folder)) != self.root:
+            raise FileError(f"`{self.named}` is not the folder that it was; nothing was written", hint="bring it back")
         try:
             deliver(self.folder, self.version, after)
         except BaseException as error:

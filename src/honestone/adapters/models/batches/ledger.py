@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from honestone.core.errors import StoreError
-from honestone.system.files import write_atomically
+from honestone.system.files import write_below
 
 # Replies of a batch can be fetched for 29 days (Anthropic) or 30 (OpenAI).
 KEPT_DAYS: Final = 28
@@ -57,7 +57,7 @@ class BatchLedger:
     def keep(self, batch: OpenBatch) -> None:
         """Raises StoreError when it cannot be written."""
         try:
-            write_atomically(self._path(batch), msgspec.json.encode(batch), private=True)
+            write_below(self.folder.parent, f"{self.folder.name}/{self._path(batch).name}", msgspec.json.encode(batch))
         except OSError as error:
             raise StoreError(
                 f"cannot write down a batch in {str(self.folder)!r}: {error.strerror or error}",
