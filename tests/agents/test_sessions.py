@@ -95,7 +95,7 @@ def test_a_whole_loop_in_compact_steps(host: Host) -> None:
     assert len(set(files)) == len(files) == 5
     assert set(step) == {
         *("schema", "action", "run", "session", "result", "reason"),
-        *("score_before", "score_after", "rounds", "report"),
+        *("score_before", "score_after", "rounds", "report", "low_confidence"),
     }
     assert (step["schema"], step["result"], step["rounds"]) == ("honestone.step/1", "PASSED", 1)
     assert (step["score_before"], step["score_after"]) == (37.5, 100)

@@ -190,12 +190,12 @@ def test_a_reader_sees_the_old_or_the_new_bytes_and_nothing_else(tmp_path: Path)
 
 
 def test_rights_and_links_are_kept(tmp_path: Path) -> None:
-    """A link stays a link, its file keeps its rights; a new file is readable."""
+    """A link that a person named stays a link, its file keeps its rights; a new file is readable."""
     real = tmp_path / "real.md"
     real.write_text("x")
     real.chmod(0o600)
     (tmp_path / "link.md").symlink_to(real)
-    write_atomically(tmp_path / "link.md", b"new")
+    write_atomically(tmp_path / "link.md", b"new", through_links=True)
     assert (tmp_path / "link.md").is_symlink()
     assert real.read_bytes() == b"new"
     assert stat.S_IMODE(real.stat().st_mode) == 0o600
