@@ -109,7 +109,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     lonely = {
         report.nodeid: told
         for report in reports
-        for name, told in getattr(report, "user_properties", ())
+        if isinstance(report, pytest.TestReport)
+        for name, told in report.user_properties
         if name == _LOW_CONFIDENCE
     }
     if not lonely:

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from honestone.core.ballot import Ballot, Mark
-from honestone.core.belief.comparison import Comparison, Edit, Look
+from honestone.core.belief.comparison import Look, VersionComparison, VersionEdit
 from honestone.core.events import (
     BallotCast,
     EditProposed,
@@ -342,8 +342,8 @@ def compared(before: list[list[bool]], after: list[list[bool]], aimed: set[int])
         for version, found in (("old", before), ("new", after))
         for number, look in enumerate(found)
     ]
-    edit = Edit("old", "new", frozenset(KEYS[place] for place in aimed))
-    found = Comparison(YES_NO, "old", [edit], looks, {}, panel=["j0", "j1", "j2"], held_out=[])
+    edit = VersionEdit("old", "new", frozenset(KEYS[place] for place in aimed))
+    found = VersionComparison(YES_NO, "old", [edit], looks, {}, panel=["j0", "j1", "j2"], held_out=[])
     return found.better("new").probability
 
 
@@ -383,8 +383,8 @@ def test_what_code_answers_is_certain() -> None:
     old, up = {("code", "c0"): Mark(False), ("code", "c1"): Mark(True)}, {("code", "c0"): Mark(True)}
 
     def probability(after: dict[tuple[str, str], Mark]) -> float:
-        edit = Edit("old", "new", frozenset())
-        found = Comparison(rubric, "old", [edit], [], {"old": old, "new": after}, panel=[], held_out=[])
+        edit = VersionEdit("old", "new", frozenset())
+        found = VersionComparison(rubric, "old", [edit], [], {"old": old, "new": after}, panel=[], held_out=[])
         return found.better("new").probability
 
     assert probability({**up, ("code", "c1"): Mark(True)}) == 1.0

@@ -21,7 +21,7 @@ from urllib.parse import quote, urljoin, urlsplit
 import pytest
 
 from cli.desk import Desk
-from honestone.view.access import Access, Sessions
+from honestone.view.access import Access, PageSessions
 
 EVIL = '</script><script>alert(1)</script><img src=x onerror=alert(2)>" onmouseover=alert(3) x="{{7*7}}\u202e'
 PATIENCE = 30.0  # seconds for a line of the server
@@ -169,7 +169,7 @@ def test_no_address_leads_to_another_server(shown: tuple[Desk, Server], path: st
 
 def test_the_address_that_is_opened_works_once(shown: tuple[Desk, Server]) -> None:
     """Other programs may see it among the words of the browser's command."""
-    sessions = Sessions("once")
+    sessions = PageSessions("once")
     access = Access(token="lasting", port=1, names=(), sessions=sessions)
     assert access.opens("once") and not access.opens("") and access.opens("lasting")
     cookie = sessions.begin("once")

@@ -39,7 +39,7 @@ async def time_limit(seconds: float) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _uncounted() -> AsyncIterator[None]:
-    """The time limits around this call stand still."""
+    """The time limits around this call are stopped."""
     clock = asyncio.get_running_loop().time
     began = clock()
     ends = [(limit, limit.when()) for limit in _limits.get()]

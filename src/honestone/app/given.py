@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Final, TypeAlias, TypeGuard, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
 from honestone.app.workspace import Workspace
 from honestone.core.artifact import Version
@@ -56,12 +56,35 @@ _MOST_COLUMNS: Final = 12
 _JUDGED: Final = ("output", "actual_output", "response", "answer", "completion", "prediction", "text")
 
 
+@runtime_checkable
+class _Frame(Protocol):
+    """A data frame, of whichever library."""
+
+    @property
+    def columns(self) -> object: ...
+
+
+@runtime_checkable
+class _DataSet(Protocol):
+    """A data set of the kind that model hubs have."""
+
+    @property
+    def column_names(self) -> object: ...
+
+
 def columns_of(value: object) -> list[str] | None:
     """The columns of a table, or the keys of a row: of a data frame of any library, a data set, a mapping; None for others."""
     if isinstance(value, str | bytes | PathLike):
         return None
-    found = value if isinstance(value, Mapping) else getattr(value, "columns", getattr(value, "column_names", None))
-    if found is None or isinstance(found, str) or not isinstance(found, Iterable):
+    if isinstance(value, Mapping):
+        found: object = value
+    elif isinstance(value, _Frame):
+        found = value.columns
+    elif isinstance(value, _DataSet):
+        found = value.column_names
+    else:
+        return None
+    if isinstance(found, str) or not isinstance(found, Iterable):
         return None
     return [str(column) for column in found]
 

@@ -379,7 +379,7 @@ def _notes(workspace: Workspace, worker: Worker, judges: _Judges, limits: LoopLi
 def _require_vouched(workspace: Workspace, request: ImprovementRequest, rubric: RubricPlan, judges: _Judges) -> None:
     """Raises UsageError for a judge that was not measured, or too bad, where that is asked for."""
     if request.require_calibration:
-        from honestone.app.calibrate import require_calibrated
+        from honestone.app.calibrations import require_calibrated
 
         require_calibrated(workspace, rubric, judges.holdouts)
     every = (*judges.asked, *judges.holdouts)

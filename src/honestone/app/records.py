@@ -114,7 +114,7 @@ class RunRecord:
         run = self.info.id
         match self.info.kind:
             case "calibrate":
-                from honestone.app.calibrate import calibration_document
+                from honestone.app.calibrations import calibration_document
 
                 return calibration_document(self.store, run)
             case "noise":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from honestone.app.records import open_run
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import Ballot
-from honestone.core.events import Event
+from honestone.core.events import BallotCast, Event, JudgesHeard, ProbeAnswered
 from honestone.core.json_value import parsed_json
 from honestone.ports import Store
 
@@ -56,9 +56,13 @@ def _replies_of(store: Store, run: str) -> Iterator[UnusableReply]:
 
 
 def _ballots_of(event: Event) -> tuple[Ballot, ...]:
-    single = getattr(event, "ballot", None)
-    several: tuple[Ballot, ...] = getattr(event, "ballots", ())
-    return (*several, *((single,) if isinstance(single, Ballot) else ()))
+    match event:
+        case BallotCast() | ProbeAnswered():
+            return (event.ballot,)
+        case JudgesHeard():
+            return tuple(event.ballots)
+        case _:
+            return ()
 
 
 def _about(event: Event) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AskedOfJudges:
     """What is asked of every judge: a calibration that holds, a tier of `audit`."""
 
     calibration: bool = False
@@ -26,7 +26,7 @@ class Wanted:
     def __bool__(self) -> bool:
         return self.calibration or self.tier is not None
 
-    def and_(self, calibration: bool, tier: str | None) -> Wanted:
+    def and_(self, calibration: bool, tier: str | None) -> AskedOfJudges:
         """With what something else asks for: of two tiers the better one."""
         best = self.tier
         if tier is not None:
@@ -47,14 +47,14 @@ def require_vouched(
 ) -> None:
     """Raises UsageError, naming the judge, before anything is asked. `suite`: what a suite asks for all its rubrics."""
     for rubric in rubrics:
-        wanted = Wanted().and_(options.require_calibration, options.require_tier).and_(*suite)
+        wanted = AskedOfJudges().and_(options.require_calibration, options.require_tier).and_(*suite)
         wanted = wanted.and_(rubric.require_calibration, rubric.require_tier)
         if wanted and rubric.asks_judges:
             _require(workspace, rubric, seats, options, wanted)
 
 
 def _require(
-    workspace: Workspace, rubric: Rubric, seats: Sequence[Seat], options: JudgingOptions, wanted: Wanted
+    workspace: Workspace, rubric: Rubric, seats: Sequence[Seat], options: JudgingOptions, wanted: AskedOfJudges
 ) -> None:
     # A person is what judges are measured by.
     asked = [seat for seat in seats if seat.draw_of is None and seat.identity.get("kind") != "human"]
@@ -65,7 +65,7 @@ def _require(
         options={"evidence": options.evidence, "ask": options.ask, "pack": options.pack},
     ).document
     if wanted.calibration:
-        from honestone.app.calibrate import require_measured_judges
+        from honestone.app.calibrations import require_measured_judges
 
         require_measured_judges(workspace, now, asked)
     if wanted.tier is not None:

@@ -1,7 +1,7 @@
 """Ctrl-C while the program starts and while it ends: one line and exit code 130, and never a traceback.
 
 Python raises KeyboardInterrupt wherever it is. In the middle of an import that may be in a callback, which prints a traceback
-and goes on, or while a class is made, which turns it into another error. Nothing is open at these times, so the process
+and continues, or while a class is made, which turns it into another error. Nothing is open at these times, so the process
 ends at once. In between the command decides.
 """
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
+from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 from honestone.core.ballot import CHECK, Ballot, ballot_from_plain, ballot_to_plain, checked_ballot
 from honestone.core.contract import Contract
@@ -725,12 +725,12 @@ def _delivery_to_plain(delivery: Delivery) -> Json:
     return plain if delivery.probability is None else {**plain, "probability": delivery.probability}
 
 
-def _delivery_from_plain(plain: Mapping[str, Any]) -> Delivery:
+def _delivery_from_plain(plain: JsonObject) -> Delivery:
     return Delivery(
-        version=plain["version"],
-        rule=DeliveryRule(plain["rule"]),
-        reason=plain["reason"],
-        probability=plain.get("probability"),
+        version=str(plain["version"]),
+        rule=DeliveryRule(str(plain["rule"])),
+        reason=str(plain["reason"]),
+        probability=None if plain.get("probability") is None else float(str(plain["probability"])),
     )
 
 

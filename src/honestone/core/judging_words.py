@@ -84,7 +84,7 @@ _TEST_FILE: Final = re.compile(
 
 
 @dataclass
-class Named:
+class NamedFiles:
     """What a command names. `files` it runs or judges by, as paths from where it runs, `scripts` those that it runs; `programs` it starts, by plain name;
     `loaded`: files that code in its words imports or opens; `compared`: operands of which one may be what the other is held against;
     `unclear`: words that only running it would tell."""
@@ -97,7 +97,7 @@ class Named:
     unclear: list[str] = field(default_factory=list)
 
 
-def named_by(words: Sequence[str], read: ReadFile) -> Named:
+def named_by(words: Sequence[str], read: ReadFile) -> NamedFiles:
     """What the words of a command name. `read` gives the files that are there."""
     reading = _Words(read)
     reading.command(list(words), "", _DEEPEST)
@@ -117,7 +117,7 @@ class _Words:
     """One reading of a command and of what it calls."""
 
     def __init__(self, read: ReadFile) -> None:
-        self.named = Named()
+        self.named = NamedFiles()
         self._read = read
         self._left = _MOST_COMMANDS
         self._followed: set[tuple[str, str]] = set()
@@ -438,7 +438,7 @@ def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
 
 
 def _commands_of(line: str) -> Iterator[list[str]]:
-    """The commands of one line of shell, as words; of a line that cannot be split, what lies between spaces."""
+    """The commands of one line of shell, as words; of a line that cannot be split, what is between spaces."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars="();|&{}")
     lexer.whitespace_split, lexer.commenters = True, "#"
     try:
@@ -573,7 +573,7 @@ def only_looks(programs: Iterable[str]) -> bool:
 
 
 def is_test(name: str) -> bool:
-    """Whether a path is a test by the customs of its language, or lies in a folder of tests."""
+    """Whether a path is a test by the customs of its language, or is in a folder of tests."""
     *folders, last = name.split("/")
     return bool(_TEST_FILE.fullmatch(last)) or any(_TEST_FOLDER.fullmatch(folder) for folder in folders)
 

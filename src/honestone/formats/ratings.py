@@ -32,7 +32,7 @@ _MISSING: Final = frozenset(_NAMES["missing"])
 
 
 def is_missing(text: str, *, has_answers: bool = False) -> bool:
-    """Whether a cell says that there is no rating. In labels (`has_answers`) `n/a` is one: what is asked does not apply."""
+    """Whether a cell says that a rating is missing. In labels (`has_answers`) `n/a` is one: what is asked does not apply."""
     word = text.strip()
     if has_answers and word.casefold() == "n/a":
         return False
@@ -65,7 +65,7 @@ class Ratings:
     """A table as it was read: columns of equal length by rater, the truth among them. All values are numbers, or all words.
 
     `units` are the words of the unit's columns, a row each; `other` the columns that do not rate, as text,
-    without one that alone names the unit. `notes`: what was taken for what, where nobody said it.
+    without one that alone names the unit. `notes`: what was taken for what, where the file does not say it.
     """
 
     columns: Mapping[str, Sequence[Value | None]]
@@ -166,7 +166,7 @@ def parse_scale(text: str) -> tuple[float, float]:
 
 
 def _with_units(table: _Table, columns: Columns) -> Columns:
-    """The columns with those that name a unit, where nobody said which do. A name of a row is not a rating of it: no two
+    """The columns with those that name a unit, where the file does not say which do. A name of a row is not a rating of it: no two
     rows have the same, and its column's name or its words say so."""
     named = (*columns.raters, *columns.ignore, columns.truth)
     aside = tuple(name for name in table.aside if name not in named)

@@ -179,7 +179,7 @@ class _Place:
 
 
 def _is_of(value: object, kind: type | UnionType) -> bool:
-    """Whether a value has a type; true and false are no numbers."""
+    """Whether a value has a type; true and false do not count as numbers."""
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 

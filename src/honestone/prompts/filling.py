@@ -137,7 +137,7 @@ _latest_exact: tuple[Mapping[int, Item] | None, tuple[dict[str, Any], dict[str, 
 
 
 class ExactSchema(dict[str, Any]):
-    """A schema that is new with each call, and closed and complete as strict modes want it: nothing is made of it anew."""
+    """A schema that is new with each call, and closed and complete as strict modes want it: it is sent as it is."""
 
 
 def exact_reply(token: str, answers: dict[str, Any], described: dict[str, Any]) -> ExactSchema:
@@ -170,7 +170,7 @@ def _exact_kind(item: Item) -> _ExactKind:
 
 
 class _Scale(NamedTuple):
-    """The ends of a scale, and its levels where nothing lies between them."""
+    """The ends of a scale, and its levels where there is nothing between them."""
 
     low: int | float
     high: int | float

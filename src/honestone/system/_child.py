@@ -236,7 +236,7 @@ def landlock(linux: Any, readable: list[str], writable: list[str], listable: lis
 
 
 def filter_calls(linux: Any, tells: tuple[int, int], answers: tuple[int, int]) -> bool:
-    """Sets the filter. The parent is told the descriptor by which it is asked, and takes it before this returns; where the
+    """Sets the filter. The parent gets the descriptor by which it is asked, and takes it before this returns; where the
     kernel gives none, what it would be asked is refused."""
     os.close(tells[0])
     os.close(answers[1])
@@ -356,7 +356,7 @@ def change(linux: Any, listener: int, id: int, pid: int, call: Any, arguments: l
 
 
 def require_owner(wanted: list[int]) -> None:
-    """Nobody else can be made the owner; where it is the owner already, there is nothing to do."""
+    """No one else can be made the owner; where it is the owner already, there is nothing to do."""
     for one, own in zip(wanted, (os.geteuid(), os.getegid()), strict=True):
         if ctypes.c_int32(one).value not in (-1, own):
             raise PermissionError(EPERM, "")

@@ -13,7 +13,7 @@ from honestone.core.errors import CouldNotJudge
 from honestone.system.files import printable
 
 if TYPE_CHECKING:
-    from honestone.core.judging_words import Named
+    from honestone.core.judging_words import NamedFiles
 
 _LARGEST_SCRIPT: Final = 1_000_000
 
@@ -116,7 +116,7 @@ def names_commands(identity: object) -> bool:
 
 
 def files_named(identity: object, base: Path) -> Iterator[Path]:
-    """The files that the commands in an identity name: as `describe_command` wrote them down, and what lies further inside the
+    """The files that the commands in an identity name: as `describe_command` wrote them down, and what is further inside the
     words (in `sh -c`, in an option's value, in a recipe that they call)."""
     for command in _commands_in(identity):
         files = command.get("files")
@@ -159,7 +159,7 @@ def _commands_in(identity: object) -> Iterator[Mapping[str, object]]:
             yield from _commands_in(value)
 
 
-def _named(command: Mapping[str, object], base: Path) -> Named:
+def _named(command: Mapping[str, object], base: Path) -> NamedFiles:
     from honestone.core.judging_words import named_by  # not needed where nothing is run
 
     words = command["command"]

@@ -43,7 +43,7 @@ def in_address(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
-class Sessions:
+class PageSessions:
     """Browsers that came with a token. Each gets a cookie of its own: cookies of one port go to every server on this machine, so
     the token is in none. `once` is the token in the address that we open in a browser, where other programs of this machine may
     see it (as words of the browser's command): it works a single time."""
@@ -76,7 +76,7 @@ class Access:
     port: int
     names: tuple[str, ...]
     posts: tuple[str, ...] = ()
-    sessions: Sessions = field(default_factory=Sessions)
+    sessions: PageSessions = field(default_factory=PageSessions)
 
     @property
     def cookie(self) -> str:

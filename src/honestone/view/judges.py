@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from honestone.app.audit import audit_document
-from honestone.app.calibrate import calibration_document
+from honestone.app.calibrations import calibration_document
 from honestone.app.measured_before import Before, judges_of, measured_before, newest_that_holds
 from honestone.app.records import RunRecord
 from honestone.core.errors import UsageError

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from honestone.core.errors import UsageError
-from honestone.view.access import HEADERS, Access, Sessions, in_address, is_loopback
+from honestone.view.access import HEADERS, Access, PageSessions, in_address, is_loopback
 from honestone.view.served import Served, Site, refused
 
 PORT: Final = 7410
@@ -72,14 +72,14 @@ class Serving:
         token = token_urlsafe(24) if options.needs_token else None
         once = token_urlsafe(24) if options.needs_token else None
         names = (options.host, *options.names)
-        self._access = Access(token=token, port=port, names=names, posts=site.posts, sessions=Sessions(once))
+        self._access = Access(token=token, port=port, names=names, posts=site.posts, sessions=PageSessions(once))
         base = f"http://{in_address(_reached(options.host))}:{port}{start}"
         url, opens = (base if one is None else f"{base}?token={one}" for one in (token, once))
         self.address = Address(url=url, opens=opens, host=options.host, port=port, token=token)
 
     async def run(self, ready: Callable[[], None], stopped: asyncio.Event) -> None:
         """Serves until it is stopped."""
-        loop, waiting = asyncio.get_running_loop(), Waiting()
+        loop, waiting = asyncio.get_running_loop(), IdleConnections()
         loop.set_exception_handler(_on_error)
         made = application(self._site, self._access, waiting)
         runner = web.AppRunner(made, access_log=None, shutdown_timeout=1, logger=_quiet())
@@ -96,9 +96,9 @@ class Serving:
             await runner.cleanup()
 
 
-class Waiting:
+class IdleConnections:
     """Connections on which nothing has been asked yet that is answered. Whoever opens many and says nothing, or has no token, keeps
-    nobody out: of more than `most` the oldest is closed, and each after `SILENCE` seconds."""
+    others out: of more than `most` the oldest is closed, and each after `SILENCE` seconds."""
 
     def __init__(self) -> None:
         self._open: dict[web.RequestHandler, asyncio.TimerHandle] = {}
@@ -185,9 +185,9 @@ def _bound(host: str, port: int) -> socket.socket:
     return made
 
 
-def application(site: Site, access: Access, waiting: Waiting | None = None) -> web.Application:
+def application(site: Site, access: Access, waiting: IdleConnections | None = None) -> web.Application:
     """The server without its socket."""
-    waiting = waiting or Waiting()
+    waiting = waiting or IdleConnections()
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="view")
 
     async def answer(request: web.Request) -> web.Response:

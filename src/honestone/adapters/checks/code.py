@@ -79,7 +79,7 @@ def judging_files(check: Check, setting: Setting) -> list[Path]:
 
 
 def preflight(check: Check, setting: Setting, version: Version | None) -> None:
-    """Raises UsageError for what cannot start. Without a version, what may stand in one gets the benefit of the doubt."""
+    """Raises UsageError for what cannot start. Without a version, what may be in one gets the benefit of the doubt."""
     _ = setting.sandbox
     match check.kind:
         case "command" | "grader":
@@ -535,7 +535,7 @@ def _may_hold_module(value: str, version: Version | None) -> bool:
 
 
 def digest_of(files: Iterable[Path], base: Path) -> str:
-    """Of names, as seen from the rubric, and bytes: the same wherever the project lies."""
+    """Of names, as seen from the rubric, and bytes: the same wherever the project is."""
     whole = hashlib.sha256()
     for path in files:
         name = os.path.relpath(path, base).encode("utf-8", "surrogateescape")

@@ -169,7 +169,7 @@ class _Rule:
         return None
 
 
-def _is_shown(word: str, named: judging_words.Named) -> bool:
+def _is_shown(word: str, named: judging_words.NamedFiles) -> bool:
     """Of a check that looks at what is printed: whether a file is the program that prints it, which is what is judged. One that
     is called a check or a test judges all the same."""
     return word in named.scripts and not judging_words.is_measure(word)

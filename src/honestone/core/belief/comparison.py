@@ -89,7 +89,7 @@ _CLOSE: Final = 1e-9
 Weights = list[float]
 
 
-class Edit(NamedTuple):
+class VersionEdit(NamedTuple):
     """`base` became `version`; `aimed` are the items that the worker was given."""
 
     base: str
@@ -114,7 +114,7 @@ class Better:
     gain: float
 
 
-class Comparison:
+class VersionComparison:
     """The votes and edits of a run, ready to be asked how a version compares with the original.
 
     `checks` are the answers of code, by version. `panel` and `held_out` are the judges of the run by name;
@@ -125,7 +125,7 @@ class Comparison:
         self,
         rubric: Rubric,
         original: str,
-        edits: Iterable[Edit],
+        edits: Iterable[VersionEdit],
         looks: Iterable[Look],
         checks: Mapping[str, Mapping[Key, Mark]],
         *,
@@ -143,7 +143,7 @@ class Comparison:
         self._worth = _worth(rubric.criteria)
         self._numbers = {judge: number for number, judge in enumerate(dict.fromkeys([*panel, *held_out]))}
         self._panel = len(panel)
-        self._edits: dict[str, Edit] = {}
+        self._edits: dict[str, VersionEdit] = {}
         for edit in edits:
             if edit.version != original:
                 self._edits.setdefault(edit.version, edit)
@@ -309,7 +309,7 @@ class Comparison:
         What becomes of such an edit says little about the others of the worker."""
         return {edit.version for edit in self._edits.values() if self._is_accident(edit)}
 
-    def _is_accident(self, edit: Edit) -> bool:
+    def _is_accident(self, edit: VersionEdit) -> bool:
         before, after = self._met_in(edit.base), self._met_in(edit.version)
         were_met = [key for key, share in before.items() if share > 0.5 and key in after]
         return len(were_met) > 1 and 2 * sum(after[key] < 0.5 for key in were_met) > len(were_met)

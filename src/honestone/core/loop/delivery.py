@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from honestone.core.ballot import CHECK
-from honestone.core.belief.comparison import Better, Comparison, Edit, Look
+from honestone.core.belief.comparison import Better, Look, VersionComparison, VersionEdit
 from honestone.core.loop.proposal import ProposalOutcome
 from honestone.core.loop.result import Delivery, DeliveryRule, Result
 from honestone.core.loop.state import LoopState
@@ -58,15 +58,15 @@ def still_open(state: LoopState, most: int) -> str | None:
     return seen if is_open else None
 
 
-def comparison_of(state: LoopState) -> Comparison:
+def comparison_of(state: LoopState) -> VersionComparison:
     """Every vote and edit of a run."""
     edits = [
-        Edit(entry.base, entry.version, state.aimed_at(entry))
+        VersionEdit(entry.base, entry.version, state.aimed_at(entry))
         for entry in state.rounds
         if entry.version is not None and entry.outcome is ProposalOutcome.CHANGED
     ]
     code = {version: found[CHECK].marks for (version, _), found in state.ballots.items() if CHECK in found}
-    return Comparison(
+    return VersionComparison(
         state.compared_by,
         state.original,
         edits,
@@ -97,7 +97,7 @@ class _Candidates:
 
     def __init__(self, state: LoopState) -> None:
         self._state = state
-        self._comparison: Comparison | None = None
+        self._comparison: VersionComparison | None = None
 
     def delivery(self) -> Delivery:
         state = self._state

@@ -126,7 +126,7 @@ class _Ids:
 
 
 def _untrusted(unknown: Sequence[str], question: Question) -> Reading:
-    """A reply with ids that nobody asked for: no answer of it is taken."""
+    """A reply with ids that were not asked for: no answer of it is taken."""
     more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
     return _nothing(question, f"{'; '.join(unknown[:3])}{more}; none of its ids can be trusted")
 

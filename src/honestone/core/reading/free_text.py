@@ -382,7 +382,7 @@ def _score_claims(plain: str, lo: float, hi: float) -> Iterator[tuple[_Claim, bo
 
 
 def _fraction_claims(plain: str, lo: float, hi: float) -> Iterator[_Claim]:
-    """Fractions on the scale that stand as a verdict. One that does not may be a verdict too, so it may not differ."""
+    """Fractions on the scale that are given as a verdict. Another one may be a verdict too, so it may not differ."""
     claims: list[_Claim] = []
     others: set[FreeAnswer] = set()
     for match in _own_statements("fraction", plain):
@@ -424,7 +424,7 @@ _ASPECT_AFTER = re.compile(
 
 def _label_rank(word: str | None, aside: str | None, after: str) -> int | None:
     """ "Final score" outranks "Score"; "Clarity score" is about one aspect and only counts alone, as do "Score (clarity)" and
-    "Score: 8 for clarity". None for "Maximum score", which is nobody's verdict."""
+    "Score: 8 for clarity". None for "Maximum score", which is not a verdict."""
     name = "" if word is None else word.casefold()
     if name in _WORDS["foreign"]:
         return None

@@ -76,7 +76,7 @@ class AgreementDoc(Struct, frozen=True, kw_only=True):
     `truth`: the column that the pairs compare each rater with; the other figures are without it
     `missing`: empty cells, those off the scale among them
     `scott_pi`: of two raters
-    `notes`: what was taken for what, where nobody said it
+    `notes`: what was taken for what, where the file does not say it
     `raw_agreement`: share of pairs of ratings of a unit that are equal
     `unanimous`: units where all ratings are equal
     `icc`: 1 other raters for each unit, 2 raters drawn at random, 3 these raters; of one rating or the mean of all k
