@@ -42,7 +42,7 @@ def looped(name: str, check: str, body: str, *, passes: bool = False, **files: s
 
     expect = {"result": "PASSED"} if passes else {"rounds.0.outcome": "out-of-scope"}
     command = ("improve", "art", "--rubric", "r.yaml", "--rounds", "1", "--policy", "keep-best", "--json")
-    return Attack(name=name, hole=3, build=build, command=command, exit=0 if passes else 1, expect=expect)
+    return Attack(name=name, hole=13, build=build, command=command, exit=0 if passes else 1, expect=expect)
 
 
 RUFF, MAKE = "{command: ruff check --no-cache .}", "{command: make test}"
@@ -120,7 +120,7 @@ def suite(name: str, check: str, body: str, *, passes: bool = False, restored: s
     verdict = "pass" if passes else "fail"
     return Attack(
         name=name,
-        hole=3,
+        hole=13,
         build=build,
         command=("eval", "s.yaml", "--json"),
         exit=0 if passes else 1,
@@ -178,6 +178,9 @@ SUITES = [
         tests__test_app_DOT_py=PYTEST,
     ),
 ]
+
+
+ATTACKS = [*LOOPS, *SUITES]
 
 
 @pytest.mark.parametrize("attack", SUITES, ids=lambda attack: attack.id)
