@@ -230,6 +230,19 @@ def test_a_template_with_filters_and_conditions_is_filled_in(tmp_path: Path) -> 
     assert any("`b` is not a variable" in note for note in source.notes)
 
 
+def test_a_variable_that_only_code_of_a_provider_reads_is_named(tmp_path: Path) -> None:
+    """It reaches no other target, so the note says which one; a variable of a prompt or an assertion does."""
+    config = (
+        "prompts: ['Write to {{name}}.']\nproviders: [{id: 'file://p.mjs'}]\ntests:\n"
+        "  - {vars: {snapshot: late, name: Ann, word: x}, assert: [{type: contains, value: '{{ word }}'}]}\n"
+    )
+    notes = suite_of(READERS[0], put(tmp_path, config)).notes
+    (note,) = [one for one in notes if "no template" in one]
+    assert "`snapshot`" in note
+    assert "`name`" not in note
+    assert "`word`" not in note
+
+
 def test_what_only_nunjucks_has_is_lost_with_its_place(tmp_path: Path) -> None:
     """JavaScript in a template is not run: the prompt stays as it is written."""
     text = "prompts: ['{{ a.split(1) }}']\ntests: [{vars: {a: hi}, assert: [{type: is-json}]}]\n"

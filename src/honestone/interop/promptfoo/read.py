@@ -146,6 +146,9 @@ class _Config:
         """Providers of single tests, by their columns."""
         self.named_providers: list[Provider] = []
         self.extensions: list[Extension] = []
+        self.templates: set[str] = set()
+        self.variable_names: set[str] = set()
+        """Templates that were filled in, and the names of the tests' variables."""
         self.known_extended: dict[int, list[dict[str, Any]]] = {}
         """Variables after `beforeEach`, by the identity of the test."""
 
@@ -254,6 +257,19 @@ class _Config:
             if provider is not None:
                 yield provider
 
+    def note_what_reaches_no_target(self, provider: str) -> None:
+        """A provider that is code may read variables that are in no prompt. Another target never sees them, so that tests which
+        differ in them alone ask it the same."""
+        text = "\n".join(self.templates)
+        unseen = sorted(name for name in self.variable_names if not re.search(rf"\b{re.escape(name)}\b", text))
+        if unseen:
+            names = ", ".join(f"`{name}`" for name in unseen)
+            is_one = len(unseen) == 1
+            these, are = ("the variable", "is") if is_one else ("the variables", "are")
+            self.reading.note(
+                f"promptfoo: {these} {names} {are} in no template: no target but `{provider}` sees what is in it"
+            )
+
     def targets(self, cases: Sequence[Case]) -> list[TargetSpec]:
         """The providers that are targets here too, each a column. Others are not lost: `--target` chooses."""
         is_pinned = all(set(case.targets) & self.pinned.keys() for case in cases)
@@ -264,6 +280,7 @@ class _Config:
             use = provider.use
             if use is None:
                 self.reading.note(f"promptfoo: the target is not taken from `{provider.id}`: --target names one")
+                self.note_what_reaches_no_target(provider.id)
                 continue
             self.reading.note(f"promptfoo: provider `{provider.id}` is the target `{use}`")
             label = provider.label or (provider.id if has_columns else None)
@@ -731,6 +748,7 @@ class _Config:
             return
         variables: dict[str, Any] = _together(layers, lambda layer: layer.variables)
         expands = _last(layers, lambda layer: layer.expands) is not False
+        self.variable_names |= variables.keys()
         lists = [name for name, value in variables.items() if expands and _is_several(value)]
         if len(cases) + math.prod(len(variables[name]) for name in lists) > MAX_CASES:
             raise self.too_many(test.at)
@@ -795,6 +813,7 @@ class _Config:
 
     def filled_in(self, text: str, known: Mapping[str, object], reading: FileReading, path: Steps) -> str:
         """A template with the variables of a case."""
+        self.templates.add(text)
         result = fill(text, known, self.own_variables)
         for lost in result.lost:
             reading.loss(lost, path, _VARIABLES if "`env." in lost else _TEMPLATES)
