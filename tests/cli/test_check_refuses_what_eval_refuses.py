@@ -106,3 +106,16 @@ def test_input_files_are_found_from_the_root_of_the_repository_or_are_a_loss(
         assert is_there or "is not there" in result.err
     converted = desk.run("suite", "convert", folder / "evals/evals.json")
     assert ("zebra switch" in converted.out) is is_there
+
+
+def test_a_program_that_is_not_installed_here_is_a_note_of_check_and_an_error_of_eval(desk: Desk) -> None:
+    """The file may be right for the machine that runs it. A path that leads nowhere is wrong everywhere."""
+    desk.file("text.md", "hello\n")
+    rubric = "rubric: 1\ncriteria:\n  - {id: a, requirement: It runs, check: {command: PROGRAM}}\n"
+    desk.rubric(rubric.replace("PROGRAM", "no-such-program-here --x"))
+    checked = desk.run("rubric", "check", "rubric.yaml")
+    assert checked.code == 0, checked.err
+    assert "not here: " in checked.out + checked.err
+    judged = desk.run("eval", "text.md", "--rubric", "rubric.yaml")
+    assert judged.code == 2
+    assert "command not found: no-such-program-here" in judged.err

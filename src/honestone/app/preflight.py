@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from honestone.app.rubric_plan import checks_of
 from honestone.core.checks import KINDS
-from honestone.core.errors import UsageError
+from honestone.core.errors import ProgramMissing, UsageError
 from honestone.core.rubric import Rubric
 
 if TYPE_CHECKING:
@@ -17,9 +17,15 @@ if TYPE_CHECKING:
 
 
 def require_checks_of_cases(
-    source: SuiteSource, cases: Iterable[Case], checker: CheckRunner, *, asks_embeddings: bool = True
+    source: SuiteSource,
+    cases: Iterable[Case],
+    checker: CheckRunner,
+    *,
+    asks_embeddings: bool = True,
+    notes: list[str] | None = None,
 ) -> None:
-    """Raises SourceErrors for each check that cannot be run, at the first case that has it."""
+    """Raises SourceErrors for each check that cannot be run, at the first case that has it. With `notes`, a program that is not
+    installed here is a note: the file may be meant for another machine."""
     seen: set[int] = set()
     problems: list[UsageError] = []
     for case in cases:
@@ -27,15 +33,29 @@ def require_checks_of_cases(
             continue
         seen.add(id(case.rubric))
         place = source.places.get(case.id)
-        problems += [
+        found = [
             _placed(error, place, case.id) for error in refused(case.rubric, checker, asks_embeddings=asks_embeddings)
         ]
+        problems += _without_missing_programs(found, notes)
     _raise(problems)
 
 
-def require_checks_of_rubric(rubric: Rubric, place: str, checker: CheckRunner) -> None:
+def require_checks_of_rubric(rubric: Rubric, place: str, checker: CheckRunner, notes: list[str]) -> None:
     """The same of a rubric in a file of its own."""
-    _raise([_placed(error, place) for error in refused(rubric, checker, asks_embeddings=False)])
+    found = [_placed(error, place) for error in refused(rubric, checker, asks_embeddings=False)]
+    _raise(_without_missing_programs(found, notes))
+
+
+def _without_missing_programs(errors: Iterable[UsageError], notes: list[str] | None) -> list[UsageError]:
+    if notes is None:
+        return list(errors)
+    left = []
+    for error in errors:
+        if isinstance(error, ProgramMissing):
+            notes.append(f"not here: {error.message}; `eval` needs it")
+        else:
+            left.append(error)
+    return left
 
 
 def refused(rubric: Rubric, checker: CheckRunner, *, asks_embeddings: bool = True) -> Iterator[UsageError]:
@@ -52,7 +72,8 @@ def refused(rubric: Rubric, checker: CheckRunner, *, asks_embeddings: bool = Tru
 
 def _placed(error: UsageError, place: str | None, case: str | None = None) -> UsageError:
     message = error.message if case is None else f"case `{case}`: {error.message}"
-    return UsageError(message, place=error.place or place, hint=error.hint)
+    kind = ProgramMissing if isinstance(error, ProgramMissing) else UsageError
+    return kind(message, place=error.place or place, hint=error.hint)
 
 
 def _raise(problems: list[UsageError]) -> None:

@@ -3,6 +3,7 @@
     HonestoneError
     ├── UsageError                 2  what was asked cannot be done as asked; nothing was spent
     │   ├── FileError              2  a file is missing, unreadable, too large, not text
+    │   ├── ProgramMissing         2  a program that a check runs by is not installed here
     │   ├── RubricError            2  a rubric breaks a rule of the format or of arithmetic
     │   ├── SettingsError          2  a setting or a judge, worker or target name is wrong
     │   ├── StoreError             2  the store cannot be read or written
@@ -50,6 +51,10 @@ class UsageError(HonestoneError):
 
 class FileError(UsageError):
     """A file is missing, unreadable, empty, too large or not text."""
+
+
+class ProgramMissing(UsageError):
+    """A program is not installed on this machine. The file that names it may be right."""
 
 
 class RubricError(UsageError):

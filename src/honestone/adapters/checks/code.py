@@ -27,7 +27,7 @@ from honestone.adapters.checks import text as text_checks
 from honestone.adapters.checks.subject import CheckWorkspace, Setting, Subject, finding, state_of
 from honestone.core.artifact import Version
 from honestone.core.checks import Told, compile_text_check, visible
-from honestone.core.errors import UsageError
+from honestone.core.errors import ProgramMissing, UsageError
 from honestone.core.rubric import Check
 from honestone.ports import Finding
 from honestone.system import process
@@ -107,7 +107,8 @@ def preflight(check: Check, setting: Setting, version: Version | None) -> None:
 
 def _cannot_start(check: Check, reason: str) -> UsageError:
     shown = " ".join(check.words)
-    return UsageError(
+    is_installed = not reason.startswith("command not found") or "/" in check.words[0]
+    return (UsageError if is_installed else ProgramMissing)(
         f"the check `{check.name}: {visible(shown, 80)}` cannot start: {reason}",
         hint="install it or correct the rubric; a relative path is looked up next to the rubric, then in the artifact",
     )
@@ -415,7 +416,7 @@ def _python_with_pytest() -> str:
         python = shutil.which(name)
         if python is not None and _can_import_pytest(python):
             return python
-    raise UsageError("the check `pytest` needs pytest, and no Python here has it", hint="pip install pytest")
+    raise ProgramMissing("the check `pytest` needs pytest, and no Python here has it", hint="pip install pytest")
 
 
 def _can_import_pytest(python: str) -> bool:

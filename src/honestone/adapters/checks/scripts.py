@@ -18,7 +18,7 @@ from honestone.adapters.checks import code
 from honestone.adapters.checks.subject import Setting, Subject, finding
 from honestone.core.artifact import Version
 from honestone.core.checks import visible
-from honestone.core.errors import UsageError
+from honestone.core.errors import ProgramMissing, UsageError
 from honestone.core.json_value import Json
 from honestone.core.numbers import exact
 from honestone.core.rubric import Check
@@ -65,7 +65,7 @@ def _require_node(check: Check, setting: Setting) -> str:
     try:
         return find_program(NODE, cwd=setting.base, env=code.search_path(setting))
     except NotStarted:
-        raise UsageError(
+        raise ProgramMissing(
             f"the check `{check.name}` runs javascript, but `{NODE}` was not found on PATH",
             hint="install Node.js (https://nodejs.org), or leave out the cases that need it with --case",
         ) from None

@@ -132,7 +132,7 @@ def _require_checks(checked: RubricCheck, workspace: Workspace, judging: Judging
 
     folder = checked.path.parent.resolve()
     checker = CheckRunner(folder, sandbox=judging.sandbox, pass_env=judging.pass_env, folder=workspace.folder)
-    require_checks_of_rubric(checked.rubric, checked.marked.at(()), checker)
+    require_checks_of_rubric(checked.rubric, checked.marked.at(()), checker, checked.notes)
 
 
 def _history(checked: RubricCheck, workspace: Workspace, wanted: bool | None) -> History | None:

@@ -121,7 +121,7 @@ def _require_checks(checked: SuiteCheck, workspace: Workspace, judging: JudgingO
     checker = CheckRunner(
         source.base.resolve(), sandbox=judging.sandbox, pass_env=judging.pass_env, folder=workspace.folder
     )
-    require_checks_of_cases(source, source.suite.cases, checker, asks_embeddings=False)
+    require_checks_of_cases(source, source.suite.cases, checker, asks_embeddings=False, notes=checked.notes)
 
 
 # ---------------------------------------------------------------------------------------------------- the skill
