@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -271,7 +272,9 @@ def test_an_answer_off_the_menu_is_asked_for_once_more_and_then_missing(ready: D
     low, high = card["interval"]
     assert low < high == 100.0
     assert evaluate(ready, "note.md", judge).code == 3
-    assert judge.calls == 2
+    # A reply of which nothing could be used is not an answer: the same command asks that judge again.
+    is_usable = bool(re.search("met", OFF_MENU[what])) and what != "cut off"
+    assert judge.calls == (2 if is_usable else 4)
 
 
 def test_unknown_ids_are_asked_about_and_void_the_reply(ready: Desk) -> None:

@@ -83,13 +83,15 @@ def test_row_3_a_required_criterion_fails_and_the_mean_passes() -> None:
     ],
 )
 def test_row_4_duplicate_and_unknown_ids(reply: str) -> None:
-    """An error to ask again about; no weight is counted twice and no stranger is counted at all."""
+    """An error to ask again about; no weight is counted twice and no stranger is counted at all. A reply with an id that was not
+    asked gives no mark."""
     of = rubric(yes_no("a", weight=10), yes_no("b", weight=11))
     reading = read(of, reply)
     assert not reading.is_clean
     assert set(reading.marks) <= {("a", "a"), ("b", "b")}
     card, _ = judge(of, reply)
-    assert card.low * 21 in (0, 10) and card.high * 21 == 10
+    assert card.low == 0
+    assert card.high * 21 == (21 if '"c"' in reply else 10)
 
 
 def test_row_5_a_run_that_fails_does_not_exit_0() -> None:

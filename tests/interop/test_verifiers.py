@@ -101,7 +101,7 @@ def test_gradings_equal_the_documented_mean(tmp_path_factory: Any, parts: list[t
     [
         (RUBRIC.replace("weight = 2.5", "wieght = 2.5"), ":8:1", "unknown key `wieght`"),
         (RUBRIC.replace("weight = 2.5", "weight = -1"), ":8:10", "0 or more"),
-        (RUBRIC.replace("weight = 2.5", "weight = inf"), ":8:10", "must be a number"),
+        (RUBRIC.replace("weight = 2.5", "weight = inf"), ":8:10", "is not a finite number"),
         (RUBRIC.replace('"depth"', '"cause"'), ":10:1", "two criteria have the name `cause`"),
         (RUBRIC.replace('["none", "partial", "good"]', '["none"]'), ":13:11", "two different texts"),
         (RUBRIC.replace('"partial"', '"none"'), ":13:11", "two different texts"),

@@ -86,7 +86,6 @@ class LoopRunner(Generic[S]):
     worker_rates: RateLimits | None = None
     _versions: dict[str, Version] = field(default_factory=dict)
     _live: Live = field(init=False)
-    _weighed: tuple[int, str] = (0, "")
 
     def __post_init__(self) -> None:
         self._live = Live(
@@ -107,8 +106,10 @@ class LoopRunner(Generic[S]):
             if changed := self.place.judging.changed():
                 return await self._end_with_another_contract(changed)
             # Here and nowhere else: a kill between accepting and delivering is repaired before anything else happens.
-            if not self.place.only_passed:
-                await self._deliver(self._worth_delivering())
+            # It is decided on what was known then, so that a resumed run delivers what an uninterrupted one does; and once, so
+            # that the person's file does not change back and forth with every vote.
+            if self.state.just_kept and not self.place.only_passed:
+                await self._deliver(delivery(self.state).version)
             action = decide(self.state, self.policy)
             if isinstance(action, Propose | Stop):
                 self._require_untouched(self.state.delivered)
@@ -331,14 +332,6 @@ class LoopRunner(Generic[S]):
         return spend
 
     # -- delivering
-
-    def _worth_delivering(self) -> str:
-        """What the rule delivers while the run is under way. It is asked when a version was kept, and again at the end: the
-        person's file does not change back and forth with every vote."""
-        kept = len(self.state.kept)
-        if kept != self._weighed[0]:
-            self._weighed = kept, delivery(self.state).version
-        return self._weighed[1]
 
     async def _deliver(self, version: str) -> None:
         """Let the person's file hold this version."""
