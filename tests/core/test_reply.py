@@ -160,7 +160,7 @@ def test_nothing_is_repaired_when_the_model_was_stopped(text: str) -> None:
     ("number", "written", "why"),
     [
         (1, "null", "null"),
-        (1, '"true"', "expected true or false"),
+        (1, '"true or false"', "expected true or false"),
         (1, "1", "expected true or false"),
         (1, '"n/a"', "not allowed"),
         (1, "NaN", "NaN"),

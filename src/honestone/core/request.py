@@ -17,7 +17,8 @@ class Request:
 
     `keyed` is what the reply is recorded under where that is not the whole body.
 
-    `numbers` maps the item numbers of the prompt to keys; `canary` is the number of the item whose answer is no.
+    `numbers` maps the item numbers of the prompt to keys; `canary` is the number of the item whose answer is no, and
+    `control_word` the word it asks for, which is nowhere in the text.
     """
 
     body: str
@@ -25,6 +26,7 @@ class Request:
     numbers: Mapping[int, Key] = field(default_factory=dict)
     canary: int | None = None
     keyed: str | None = None
+    control_word: str | None = None
 
 
 def judge_request(question: Question, problems: Sequence[str] = ()) -> dict[str, object]:

@@ -94,7 +94,9 @@ def judge_prompt(
     if numbers is None:
         numbers = {n if n < canary else n + 1: key for n, (key, _) in enumerate(plan.items, start=1)}
         plan.numbers[canary] = numbers
-    return Request(body=_sendable(template.fill(values)), token=token, numbers=numbers, canary=canary)
+    return Request(
+        body=_sendable(template.fill(values)), token=token, numbers=numbers, canary=canary, control_word=word
+    )
 
 
 def reply_schema(numbers: Mapping[int, Item]) -> Mapping[str, Any]:

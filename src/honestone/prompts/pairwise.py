@@ -31,9 +31,8 @@ def pair_prompt(
     base = sha256(f"{template.digest}\0{question.draw}\0".encode())
     base.update(filling._encoded("\0".join((*plan, first, second))))
     canary = int.from_bytes(base.digest()[:8]) % (len(plan) + 1) + 1
-    control = filling.CANARY.requirement.replace(
-        "…", filling._invented_word(base.digest()[8:], "\n".join((*plan, first, second)))
-    )
+    word = filling._invented_word(base.digest()[8:], "\n".join((*plan, first, second)))
+    control = filling.CANARY.requirement.replace("…", word)
     items = "\n".join(
         f"[{number}] {line}" for number, line in enumerate([*plan[: canary - 1], control, *plan[canary - 1 :]], 1)
     )
@@ -48,7 +47,8 @@ def pair_prompt(
     }
     keys = enumerate((key for key, _ in question.items()), start=1)
     numbers = {number if number < canary else number + 1: key for number, key in keys}
-    return Request(body=filling._sendable(template.fill(values)), token=token, numbers=numbers, canary=canary)
+    body = filling._sendable(template.fill(values))
+    return Request(body=body, token=token, numbers=numbers, canary=canary, control_word=word)
 
 
 def pair_schema(numbers: Sequence[int]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from honestone.core.images import Image
 from honestone.core.packing import Budget, Pack
 from honestone.core.pairwise import STEERED, PairQuestion, choice_of, pair_question
 from honestone.core.rubric import Criterion, Item, Rubric
-from honestone.ports import CallFailed, Completion, Request
+from honestone.ports import CallFailed, Completion, Reply, Request
 from honestone.testing import ScriptedModel, fill_in
 
 RUBRIC = Rubric(
@@ -133,6 +133,17 @@ def test_a_preference_where_neither_can_be_better_voids_the_reply(control: str) 
     """Whoever follows a text, or the place, does so at the control item too."""
     _, reading = ask(judge(fill_in("first", control=control)), pair())
     assert (reading.tampered, dict(reading.marks), reading.problems) == (True, {}, (STEERED,))
+
+
+def test_the_control_word_as_evidence_voids_the_comparison() -> None:
+    """It is in neither text."""
+    question = pair()
+    request = judge().render(question)
+    word = request.control_word
+    answers = {str(number): {"evidence": f"{word}", "answer": "first"} for number in request.numbers}
+    answers[str(request.canary)] = {"evidence": "", "answer": "tie"}
+    text = json.dumps({"token": request.token, "answers": answers})
+    assert judge().read(question, request, Reply(text=text)).tampered
 
 
 def test_no_answer_to_the_control_item_is_a_problem() -> None:

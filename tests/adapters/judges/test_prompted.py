@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -402,7 +402,33 @@ def test_yes_to_the_control_item_voids_everything() -> None:
     assert reading.errors == dict.fromkeys(KEYS, TAMPERED)
 
 
-@pytest.mark.parametrize("canary", [None, "no", 0, "n/a"])
+@pytest.mark.parametrize("quote", ["{}", "{} is there", "it SAYS {} in line 2"])
+def test_the_control_word_as_evidence_of_another_item_is_a_yes_to_it(quote: str) -> None:
+    """The word is nowhere in the text, so whoever quotes it from there invents. In the control's own evidence, answered no,
+    it only repeats the question; so it may do in a suggestion."""
+
+    def made(number: Callable[[Request], int], key: str) -> Any:
+        def make(request: Request) -> dict[str, Any]:
+            form = filled(request, True, False, 4)
+            word = request.control_word or "?"
+            form["answers"][str(number(request))][key] = quote.format(word.capitalize())
+            return form
+
+        return make
+
+    assert read(made(lambda request: min(request.numbers), "evidence")).tampered
+    for other in (made(lambda request: request.canary or 0, "evidence"), made(lambda r: min(r.numbers), "suggestion")):
+        reading = read(other)
+        assert not reading.tampered and len(reading.marks) == 3
+
+
+@pytest.mark.parametrize("yes", [True, "yes", "true", "예"])
+def test_a_yes_in_words_to_the_control_item_is_a_yes(yes: object) -> None:
+    """As text it is the same answer."""
+    assert read(lambda request: filled(request, True, False, 4, canary=yes)).tampered
+
+
+@pytest.mark.parametrize("canary", [None, "no idea", 0, "n/a"])
 def test_no_valid_answer_to_the_control_item_is_a_problem(canary: object) -> None:
     """The marks stand for the moment, and it is worth asking once more."""
     reading = read(lambda request: filled(request, True, True, 5, canary=canary))

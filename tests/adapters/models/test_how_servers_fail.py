@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from typing import Any
@@ -202,6 +203,28 @@ def test_a_stream_that_ends_early_is_never_read(standin: Standin, api: str) -> N
     for length in range(1, 4 if api != "responses" else 3):
         standin.stream_length = length
         assert failure(model_for(standin, api)).retryable
+
+
+@pytest.mark.parametrize(
+    ("pieces", "end", "is_read"),
+    [
+        (['{"answer": ', "true}"], "data: [DONE]\n\n", True),
+        (["```json\n", '{"answer": true}', "\n```"], "data: [DONE]\n\n", True),
+        (['{"answer": ', "tr"], "data: [DONE]\n\n", False),
+        (["It is ", "fine."], "data: [DONE]\n\n", False),
+        (['{"answer": true} {"ans'], "data: [DONE]\n\n", False),
+        (['{"answer": ', "true}"], "", False),
+    ],
+)
+def test_done_behind_a_whole_object_ends_a_stream(standin: Standin, pieces: list[str], end: str, is_read: bool) -> None:
+    """Some servers give no reason for the end. Half an object, and a text that may go on, are never read."""
+    events = [{"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
+    body = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + end
+    standin.fault = Fault("body", body=body.encode(), headers={"Content-Type": "text/event-stream"})
+    if is_read:
+        assert ask(model_for(standin, "chat")).text == "".join(pieces)
+    else:
+        assert failure(model_for(standin, "chat")).retryable
 
 
 def test_an_error_in_a_stream_is_an_error(standin: Standin) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from honestone.adapters.judges.prompted import Fitted, PromptedJudge, reading_of
+from honestone.adapters.judges.prompted import Fitted, PromptedJudge, quotes_control, reading_of
 from honestone.core.ballot import Question
 from honestone.core.packing import pack, room_for_text, text_size
 from honestone.core.pairwise import STEERED, PairQuestion, choice_of, read_pair_reply
@@ -54,7 +54,8 @@ class PairJudge(PromptedJudge):
         """A preference on the control item voids everything."""
         found = read_pair_reply(reply.text, request.token or "", _numbers(request), cut=reply.cut)
         control = found.answers.get(request.canary or 0)
-        steered = STEERED if control is not None and choice_of(control) != "tie" else None
+        is_steered = (control is not None and choice_of(control) != "tie") or quotes_control(found, request)
+        steered = STEERED if is_steered else None
         return reading_of(found, request, steered, self._stop(reply))
 
 

@@ -161,11 +161,12 @@ class PromptedJudge:
         return Reply(text=completion.text, cut=completion.cut, usage=completion.usage, detail=detail)
 
     def read(self, question: Question, request: Request, reply: Reply) -> Reading:
-        """Yes to the control item voids everything."""
+        """Yes to the control item voids everything, and so does its word as evidence of another item."""
         schema = ReplySchema(token=request.token or "", items=numbered_items(request, question))
         found = read_reply(reply.text, schema, cut=reply.cut)
         control = found.answers.get(request.canary or 0)
-        steered = TAMPERED if control is not None and control.answer is True else None
+        is_steered = (control is not None and control.answer is True) or quotes_control(found, request)
+        steered = TAMPERED if is_steered else None
         return reading_of(found, request, steered, self._stop(reply))
 
     def _stop(self, reply: Reply) -> StoppedReply | None:
@@ -199,6 +200,18 @@ def numbered_items(request: Request, question: Question) -> dict[int, Item]:
 
 # The latest by the number of the control item: case after case asks the same rubric.
 _numbered: dict[int | None, tuple[Mapping[int, Key], tuple[AskedCriterion, ...], dict[int, Item]]] = {}
+
+
+def quotes_control(found: ReplyReading, request: Request) -> bool:
+    """Whether another item's evidence has the word of the control item, which is nowhere in the text: it was "found" there.
+    In the control item's own evidence it only repeats the question."""
+    word = request.control_word
+    return word is not None and any(
+        word in quote.casefold()
+        for number, mark in found.answers.items()
+        if number != request.canary
+        for quote in mark.evidence
+    )
 
 
 def reading_of(found: ReplyReading, request: Request, steered: str | None, stop: StoppedReply | None) -> Reading:

@@ -11,6 +11,7 @@ from honestone.adapters.models.api_model import ApiModel
 from honestone.adapters.models.probability import answers, openai_tokens
 from honestone.adapters.models.schemas import for_openai
 from honestone.adapters.transport import clean
+from honestone.core.reading.json_text import holds_whole_object
 from honestone.ports import CallFailed, Completion, Image, Prompt
 from honestone.system.loose_json import Table, string, table, tables
 
@@ -119,7 +120,8 @@ class OpenAIChat(ApiModel):
         }
 
     def assembled(self, events: list[dict[str, Any]]) -> dict[str, Any]:
-        """The pieces of the first choice joined. A stream is whole when it says why it ended."""
+        """The pieces of the first choice joined. A stream is whole when it says why it ended, or ends with [DONE] behind a
+        whole JSON object."""
         message: dict[str, Any] = {"content": "", "refusal": ""}
         whole: dict[str, Any] = {}
         stop, tokens = "", list[Any]()
@@ -133,9 +135,12 @@ class OpenAIChat(ApiModel):
                     message[name] += string(piece.get(name))
                 stop = string(choice.get("finish_reason")) or stop
                 tokens += tables(table(choice.get("logprobs")).get("content"))
-        if not stop:
+        if not stop and not (events[-1:] == [{}] and holds_whole_object(message["content"])):
             raise api_model.ended_early(self.model)
-        return {**whole, "choices": [{"message": message, "finish_reason": stop, "logprobs": {"content": tokens}}]}
+        return {
+            **whole,
+            "choices": [{"message": message, "finish_reason": stop or "stop", "logprobs": {"content": tokens}}],
+        }
 
     def read(self, value: Table) -> Completion:
         choices = tables(value.get("choices"))

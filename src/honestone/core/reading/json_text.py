@@ -108,6 +108,12 @@ def objects_in(text: str, *, lenient: bool = True) -> Scan:
     return _Scanner(text, lenient).scan()
 
 
+def holds_whole_object(text: str) -> bool:
+    """Whether a text has a JSON object and ends within none."""
+    scan = objects_in(text, lenient=False)
+    return bool(scan.found) and scan.unfinished is None and not scan.skipped
+
+
 def outside(text: str, scan: Scan) -> str:
     """The text without its objects, and without what was skipped and may not be read as a sentence either."""
     gone = [(one.start, one.end, "\n") for one in scan.found]
@@ -368,8 +374,15 @@ def object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(value) == len(pairs):
         return value
     seen: set[str] = set()
+    return doubled_object(value, frozenset(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
+
+
+def doubled_object(value: dict[str, object], doubled: frozenset[str]) -> dict[str, object]:
+    """An object of which these keys are known to be there twice."""
+    if not doubled:
+        return value
     twice = Doubled(value)
-    twice.doubled = frozenset(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+    twice.doubled = doubled
     return twice
 
 
@@ -406,6 +419,8 @@ _TYPOGRAPHIC = re.compile(r"[“”„]([^“”„]*+)[“”]")
 _BARE_KEY = re.compile(r"[A-Za-z_]\w*+")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*+)(\.\d++)?+([eE][+-]?\d++)?+(?![\w.])")
 _WORD = re.compile(r"-?[A-Za-z]++(?!\w)")
+# Behind a bracket that closes nothing: the next entry of a list, or the next key of an object.
+_AFTER_STRAY: Final = {"]": re.compile(r"\s*+,\s*+\{"), "}": re.compile(r"\s*+(?:,\s*+[\"'“]|\})")}
 _CUT_SCALAR = re.compile(r"[-+.\w]*+\Z")
 _WORDS: Final[dict[str, object]] = {
     "true": True,
@@ -509,6 +524,11 @@ class _Tolerant:
         at = self._space(at)
         if self.text[at] == closing:
             return at
+        if self.text[at] in "}]" and _AFTER_STRAY[closing].match(self.text, at + 1):
+            self._repair("a stray closing bracket")
+            at = self._space(at + 1)
+            if self.text[at] == closing:
+                return at
         if self.text[at] != ",":
             raise _Broken(at)
         at = self._space(at + 1)

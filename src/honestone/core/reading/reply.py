@@ -8,13 +8,17 @@ Nothing is completed, clamped or assumed.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from fractions import Fraction
+from typing import Final, TypeAlias, cast
 
-from honestone.core.ballot import Mark, Reading, answer_problem
+from honestone.core.ballot import Answer, Mark, Reading, answer_problem
 from honestone.core.reading import json_text
-from honestone.core.rubric import Item, Key
+from honestone.core.rubric import Anchors, Item, Key, as_written
+from honestone.core.tables import table_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +61,9 @@ def read_numbered(
 ) -> ReplyReading:
     """`{"token": ..., "answers": {"1": ..., ...}}`: the one object with the token, each of its answers read."""
     body, thought = json_text.without_thinking(text)
+    rest = json_text.after_unopened_thinking(body)
+    if rest is not None and token in rest:  # else the closing tag is a quotation inside the reply
+        body, thought = rest, True
     body, encoded = (body, False) if cut else json_text.decoded_once(body)
     try:
         found, reading = _choose(
@@ -151,6 +158,8 @@ def _read_object(value: Mapping[str, object], numbers: Collection[int], read_ans
     given = value["answers"]
     if isinstance(given, list):
         given = _by_number(given)
+    elif isinstance(given, dict):
+        given = _with_answers_outside(given, value)
     twice = json_text.doubled_keys(value) & {"token", "answers"}
     if twice or not isinstance(given, dict):
         why = f'"{min(twice)}" is there twice in the reply' if twice else _NO_ANSWERS
@@ -171,7 +180,23 @@ def _read_object(value: Mapping[str, object], numbers: Collection[int], read_ans
             answers[number] = mark
         else:
             errors[number] = mark
+    if isinstance(value["answers"], dict) and any(key in value for key in keys):
+        repairs.append("a stray closing bracket between the answers")
     return ReplyReading(answers=answers, errors=errors, repairs=tuple(repairs))
+
+
+# What an answer has, and nothing else: outside of one it is the rest of an answer that a stray bracket closed.
+_OF_AN_ANSWER: Final = frozenset({"n", "evidence", "answer", "suggestion"})
+
+
+def _with_answers_outside(given: dict[str, object], value: Mapping[str, object]) -> dict[str, object]:
+    """The answers with those that a stray closing bracket put next to them, whose keys can only be numbers of items."""
+    outside = [(key, one) for key, one in value.items() if key.isdecimal() and isinstance(one, dict)]
+    if not outside:
+        return given
+    merged = json_text.object_of([*given.items(), *outside])
+    twice = json_text.doubled_keys(given) | json_text.doubled_keys(merged)
+    return json_text.doubled_object(merged, twice | (json_text.doubled_keys(value) & {key for key, _ in outside}))
 
 
 _NO_ANSWERS = '"answers" is neither an object nor a list of objects, each with the number of its item as "n"'
@@ -190,7 +215,7 @@ def _by_number(answers: Sequence[object]) -> dict[str, object] | None:
 
 def _numbering_problem(given: Mapping[str, object], doubled: Collection[str], asked: Collection[str]) -> str | None:
     """Why the answers are numbered otherwise than the items were. Then any of them may belong to another item."""
-    unknown = [key for key in given if key not in asked]
+    unknown = [key for key in given if key not in asked and key not in _OF_AN_ANSWER]
     if unknown:
         return f"the reply answers items that were not asked: {short_list(unknown)}; none of its numbers can be trusted"
     missing = [key for key in asked if key not in given]
@@ -213,10 +238,11 @@ def short_list(names: Sequence[str]) -> str:
 def _read_answer(given: object, item: Item, number: int, repairs: list[str]) -> Mark | str:
     """The mark, or why there is none."""
     if not isinstance(given, dict):
-        return _value_problem(item, given) or Mark(given)  # type: ignore[arg-type]
+        bare = _understood(item, given, number, repairs)
+        return _value_problem(item, bare) or Mark(cast(Answer, bare))
     if why := shape_problem(given):
         return why
-    answer = given["answer"]
+    answer = _understood(item, given["answer"], number, repairs)
     if why := _value_problem(item, answer):
         return why
     evidence = read_evidence(given, number, repairs)
@@ -224,7 +250,9 @@ def _read_answer(given: object, item: Item, number: int, repairs: list[str]) -> 
     if suggestion is not None and not isinstance(suggestion, str):
         repairs.append(f"the suggestion for item {number} is not a text and was left out")
         suggestion = None
-    return Mark(answer, evidence, (json_text.clean_text(suggestion.strip()) or None) if suggestion else None)
+    return Mark(
+        cast(Answer, answer), evidence, (json_text.clean_text(suggestion.strip()) or None) if suggestion else None
+    )
 
 
 def shape_problem(given: Mapping[str, object]) -> str | None:
@@ -232,6 +260,40 @@ def shape_problem(given: Mapping[str, object]) -> str | None:
     if twice := json_text.doubled_keys(given):
         return f'"{json_text.clean_text(min(twice)[:20])}" is there twice in the answer'
     return None if "answer" in given else 'has no "answer"'
+
+
+_YES_NO: Final = json.loads(table_json("reading/yes_no"))
+_AS_BOOLEAN: Final[Mapping[str, bool]] = {**dict.fromkeys(_YES_NO["yes"], True), **dict.fromkeys(_YES_NO["no"], False)}
+_FRACTION = re.compile(r"([-−]?\d{1,9}(?:[.,]\d{1,9})?)\s*(?:/|out of)\s*(\d{1,9}(?:\.\d{1,9})?)", re.IGNORECASE)
+
+
+def _understood(item: Item, answer: object, number: int, repairs: list[str]) -> object:
+    """A text that can only mean one answer as that answer: "yes" where true or false is asked for, "8/10" on a scale to 10."""
+    if not isinstance(answer, str):
+        return answer
+    if item.anchors is None:
+        value: object = _AS_BOOLEAN.get(" ".join(answer.strip(" \t\r\n.!*_`\"'").split()).casefold())
+    else:
+        value = _of_fraction(answer, item.anchors)
+    if value is None:
+        return answer
+    repairs.append(f"the answer to item {number} is a text")
+    return value
+
+
+def _fraction_of(answer: str) -> tuple[Fraction, Fraction] | None:
+    match = _FRACTION.fullmatch(answer.strip())
+    if match is None:
+        return None
+    return Fraction(match[1].replace(",", ".").replace("−", "-")), Fraction(match[2])
+
+
+def _of_fraction(answer: str, anchors: Anchors) -> int | float | None:
+    """8 of "8/10", where the scale ends with 10 and has an 8."""
+    parts = _fraction_of(answer)
+    if parts is None or parts[1] != anchors.highest or not anchors.lowest <= parts[0] <= anchors.highest:
+        return None
+    return as_written(parts[0])
 
 
 def _value_problem(item: Item, answer: object) -> str | None:
@@ -245,6 +307,9 @@ def _value_problem(item: Item, answer: object) -> str | None:
         return f"{answer!r} is not a usable number"
     if isinstance(answer, str):
         answer = json_text.clean_text(answer)
+        if item.anchors is not None and _fraction_of(answer) is not None:
+            scale = f"{as_written(item.anchors.lowest)}-{as_written(item.anchors.highest)}"
+            return f"{answer[:40]!r} is not on the scale {scale}"
     return answer_problem(item, answer)
 
 
