@@ -39,7 +39,7 @@ def test_a_changed_check_is_judged_without_the_target(desk: Desk, source: str) -
     result, report = run(desk, "--outputs", named)
     assert (result.code, statuses(report), program.calls) == (0, {"one": "passed", "two": "passed"}, 2)
     assert report["outputs"] == (named if "." in named else f"run {before['run']}")
-    assert (report["usage"]["target_calls"], report["usage"]["input_tokens"], report["revision"]) == (0, 0, 4)
+    assert (report["usage"]["target_calls"], report["usage"]["input_tokens"], report["revision"]) == (0, 0, 5)
     assert [one["output"] for one in report["cases"]] == [one["output"] for one in before["cases"]]
     assert report["target"] == before["target"]
     shown = desk.run("show", "last")

@@ -30,14 +30,18 @@ def make_model(workspace: Workspace, name: str, *, what: str, instead: str) -> M
     from honestone.adapters.models.absent import AbsentModel
     from honestone.adapters.registry import AdapterContext, make_judge
 
+    refusal = UsageError(
+        f"the judge `{name}` is not a model, so it cannot draft {what}",
+        hint=f"name a model: codex, gemini, claude, PROVIDER:MODEL, cmd:COMMAND or a name from settings; {instead}",
+    )
+    # A person and a host agent are refused before they are made, as making them opens the store.
+    if name == "human" or name.startswith(("human:", "agent:")):
+        raise refusal
     judge = make_judge(
         name, AdapterContext(cwd=workspace.folder, settings=workspace.settings, person=workspace.ask_person)
     )
-    if type(judge) is not PromptedJudge or name.startswith("agent:"):
-        raise UsageError(
-            f"the judge `{name}` is not a model, so it cannot draft {what}",
-            hint=f"name a model: codex, gemini, claude, PROVIDER:MODEL, cmd:COMMAND or a name from settings; {instead}",
-        )
+    if type(judge) is not PromptedJudge:
+        raise refusal
     if isinstance(judge.model, AbsentModel):
         return "it is not there: `honestone doctor` says how to get it"
     return judge.model

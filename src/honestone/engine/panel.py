@@ -159,7 +159,7 @@ class Panel:
     async def _consult_once(self, asking: _Asking) -> Consulted:
         seat, question, spend = asking.seat, asking.question, asking.spend
         try:
-            request = seat.judge.render(question)
+            request = asking.first = seat.judge.render(question)
             first, before = await self._look(asking, request)
         except ports.CallFailed as failed:
             state = JudgeState.SKIPPED if failed.missing else JudgeState.DEGRADED
@@ -185,15 +185,32 @@ class Panel:
         for count in range(1, seat.reasks + 1):
             if reading.is_clean or reading.tampered or (reading.again is not None and count > reading.again):
                 break
-            problems = _complaints(request, reading)
-            if count > 1:  # What is on record for the same words is the reply that could not be used.
-                problems = (*problems, f"{count} replies in a row could not be used")
             try:
-                again, _ = await self._look(asking, seat.judge.render(asking.question, problems))
+                again, _ = await self._look(asking, _asked_again(asking, request, reading, count))
             except (ports.CallFailed, NotGranted) as failed:
                 return reading, f"asked once more: {failed}"
             reading = _merge(reading, again)
         return reading, None
+
+    async def _is_answered_after(
+        self, asking: _Asking, request: ports.Request, kept: Sequence[ports.KeptReply]
+    ) -> bool:
+        """Whether the last of these replies, which gave no answer, was followed by one that did when the judge was asked again. Then
+        all of it is on record, and none of it is paid for twice."""
+        replies = [reply for one in kept if (reply := _read_kept(one)) is not None]
+        if not replies or request is not asking.first:
+            return False
+        reading = asking.read(request, replies[-1])
+        for count in range(1, asking.seat.reasks + 1):
+            again = _asked_again(asking, request, reading, count)
+            found = await self.journal.recall(self._key(asking.seat, again))
+            readings = [asking.read(again, reply) for one in found if (reply := _read_kept(one)) is not None]
+            if any(one.is_usable for one in readings):
+                return True
+            if not readings:
+                return False
+            reading = _merge(reading, readings[-1])
+        return False
 
     def _earlier(
         self, seat: Seat, request: ports.Request, question: Question, before: Sequence[ports.KeptReply]
@@ -227,12 +244,12 @@ class Panel:
         try:
             async with lock:
                 known = await self.journal.recall(key)
-                place = self._on_record(key, asking, request, known)
+                place = await self._on_record(key, asking, request, known)
                 if place is None:
                     async with claimed(self.journal, key):
                         # Another process may have asked it since.
                         known = await self.journal.recall(key)
-                        place = self._on_record(key, asking, request, known)
+                        place = await self._on_record(key, asking, request, known)
                         if place is None:
                             reply = await self._paid_reply(key, seat, request, question, spend, len(known))
                             return reply, known
@@ -245,7 +262,7 @@ class Panel:
         finally:
             self._waiting.pop(key, None)
 
-    def _on_record(
+    async def _on_record(
         self, key: str, asking: _Asking, request: ports.Request, known: Sequence[ports.KeptReply]
     ) -> int | None:
         """The place of the reply that counts without a call. One without an answer counts only in the run that asked for it."""
@@ -257,6 +274,8 @@ class Panel:
         if asking.ignore_record or (self.fresh and seat.id not in self.first_counts):
             return None
         usable = [place for place, reply in readable if asking.read(request, reply).is_usable]
+        if not usable and await self._is_answered_after(asking, request, known):
+            usable = [place for place, _ in readable][-1:]
         return self._chosen(seat, known, usable)
 
     def _chosen(self, seat: Seat, known: Sequence[ports.KeptReply], places: Sequence[int]) -> int | None:
@@ -554,6 +573,7 @@ class _Asking:
     seat: Seat
     question: Question
     ignore_record: bool = False
+    first: ports.Request | None = None
     missed_control: bool = False
     spend: Spend = field(default_factory=Spend)
     unusable: list[tuple[str, int]] = field(default_factory=list)
@@ -565,6 +585,14 @@ class _Asking:
 
     def read(self, request: ports.Request, reply: ports.Reply) -> Reading:
         return self.seat.judge.read(self.question, request, reply)
+
+
+def _asked_again(asking: _Asking, request: ports.Request, reading: Reading, count: int) -> ports.Request:
+    """The whole prompt again with what was wrong, for the `count`-th time."""
+    problems = _complaints(request, reading)
+    if count > 1:  # What is on record for the same words is the reply that could not be used.
+        problems = (*problems, f"{count} replies in a row could not be used")
+    return asking.seat.judge.render(asking.question, problems)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
