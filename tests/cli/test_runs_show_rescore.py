@@ -399,3 +399,23 @@ def test_a_suites_run_says_itself_what_it_came_to(desk: Desk) -> None:
         assert last.pop("figures")["pass_rate"] == kept[0]["pass_rate"] is not None
         db.execute("update events set data = ? where seq = ?", (json.dumps(last).encode(), seq))
     assert desk.run("runs", "--json").json == kept
+
+
+def test_a_score_of_text_checks_is_listed(desk: Desk) -> None:
+    """What code alone answered has a score as well."""
+    desk.rubric("rubric: 1\ncriteria:\n  - {id: pear, requirement: It has a pear, check: {contains: pear}}\n")
+    desk.file("note.md", "A pear.\n")
+    assert desk.run("eval", "note.md", "--rubric", "rubric.yaml").code == 0
+    (listed,) = desk.run("runs", "--json").json
+    assert listed["score"] == 100.0
+
+
+def test_a_change_is_one_of_the_same_thing(desk: Desk) -> None:
+    """Another target, or another choice of cases, is not a change of the suite's result."""
+    cases = "\n".join(f"  - {{id: {name}, input: {name}, checks: [{{contains: x}}]}}" for name in ("x", "y"))
+    desk.file("suite.yaml", f"suite: 1\ncases:\n{cases}\n")
+    changes = []
+    for more in (["cmd:cat"], ["cmd:tr y x"], ["cmd:tr y x"], ["cmd:tr y x", "--case", "x"]):
+        desk.run("eval", "suite.yaml", "--target", *more)
+        changes.append(desk.run("runs", "--json", "--limit", "1").json[0]["change"])
+    assert changes == [None, None, 0.0, None]

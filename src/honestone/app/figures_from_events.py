@@ -33,7 +33,7 @@ def read_figures(store: Store, run: str) -> RunFigures:
             low_confidence = state.scorer.asks_judges and card.low_confidence
         case events.EvaluationStarted():
             title = first.rubric.title
-            if sum(isinstance(event, events.ArtifactJudged) for event in log) == 1:
+            if _judged_count(log) == 1:
                 score = next(judged_documents(store, run)).score
             low_confidence = _is_lonely(first, log)
         case events.TableStarted():
@@ -57,6 +57,12 @@ def _is_lonely(first: events.EvaluationStarted, log: Sequence[events.Event]) -> 
     scorer = scorer_of(first)
     judged = (event for event in log if isinstance(event, events.ArtifactJudged) and event.error is None)
     return scorer.asks_judges and any(scorer.card(event.ballots).low_confidence for event in judged)
+
+
+def _judged_count(log: Sequence[events.Event]) -> int:
+    """How many artifacts have a result. What text checks alone judged is recorded for many at once."""
+    alone = sum(isinstance(event, events.ArtifactJudged) for event in log)
+    return alone + sum(len(event.artifacts) for event in log if isinstance(event, events.ArtifactsChecked))
 
 
 def _judges(first: events.Event, log: Sequence[events.Event]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from honestone.app import history
-from honestone.core.errors import UsageError
+from honestone.core.errors import StoreError, UsageError
 
 if TYPE_CHECKING:
     from honestone.app.workspace import Workspace
@@ -157,4 +157,16 @@ class RunRecord:
 def open_run(workspace: Workspace, name: str) -> Iterator[RunRecord]:
     """A run by its id, the beginning of it, or `last`. Raises StoreError with near names."""
     with workspace.open_store(readonly=True, is_shown=True) as store:
-        yield RunRecord(store=store, info=store.find_run(name))
+        info = store.find_run(name)
+        _require_beginning(store, info)
+        yield RunRecord(store=store, info=info)
+
+
+def _require_beginning(store: Store, info: RunInfo) -> None:
+    """Raises StoreError for a run whose first event is damaged or gone: nothing can be made of the others without it."""
+    first = next(store.iter_events(info.id), None)
+    if first is None or first.type != "started":
+        raise StoreError(
+            f"run {info.id} is damaged: event 1 of run {info.id} is not its beginning",
+            hint="the other runs are kept: `honestone runs` lists them",
+        )

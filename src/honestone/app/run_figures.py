@@ -11,6 +11,8 @@ class RunFigures:
 
     `low_confidence`: fewer than two judges decided some of it.
     `side`: which side of something larger a suite's run is, the baseline of a comparison or a split within an `improve`.
+    `compared_by`: of a suite's run, the digest of its target, the artifact's path and its cases with their contracts: a change is
+    one between runs that have it in common.
     """
 
     side: str | None = None
@@ -23,3 +25,4 @@ class RunFigures:
     duration_ms: int | None = None
     judges: tuple[str, ...] = ()
     low_confidence: bool = False
+    compared_by: str | None = None

@@ -77,7 +77,7 @@ class ListedRun:
             "project": info.project or "",
             "person": info.person or "",
             "verdict": self.verdict,
-            **asdict(self.figures),
+            **{name: value for name, value in asdict(self.figures).items() if name != "compared_by"},
             "change": self.change,
         }
 
@@ -116,14 +116,18 @@ def listed_run(info: RunInfo, every: Sequence[RunInfo], figures: Callable[[str],
     for old in every:
         if old.id < info.id and _same(old, info) and old.finished is not None:
             before = figures(old.id)
-            if before.side == now.side:
+            if (before.side, before.compared_by) == (now.side, now.compared_by):
                 return ListedRun(info=info, figures=now, change=_change(before, now))
     return ListedRun(info=info, figures=now)
 
 
 def _same(one: RunInfo, other: RunInfo) -> bool:
-    """Whether two runs are of the same thing: `suite.yaml` of two projects that share a store are not."""
-    return (one.kind, one.subject, one.project or "") == (other.kind, other.subject, other.project or "")
+    """Whether two runs are of the same thing under the same contract: `suite.yaml` of two projects that share a store are not."""
+    return _subject(one) == _subject(other)
+
+
+def _subject(run: RunInfo) -> tuple[str, str, str, str]:
+    return run.kind, run.subject, run.project or "", run.contract
 
 
 def _change(before: RunFigures, now: RunFigures) -> float | None:

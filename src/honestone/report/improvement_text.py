@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
+from honestone.core.ballot import CHECK
 from honestone.core.numbers import Number, bar_number, change, points, score_or_interval
 from honestone.report.documents.improvement import CertificationDoc, ImprovementDoc, RoundDoc, WitnessDoc
 from honestone.report.documents.scorecard import APART, CriterionDoc, JudgeDoc, ScorecardDoc, depths
@@ -334,5 +335,10 @@ def _suite_commands(doc: ImprovementDoc, suite: str) -> list[str]:
         return ["honestone doctor"]
     if doc.result not in ("ROUND_LIMIT", "PLATEAU"):
         return []
-    words = [doc.artifact.name, "--suite", line(suite), "--target", line(doc.target or ""), "--worker"]
-    return [shlex.join(["honestone", "improve", *words, line(doc.worker or ""), "--effort", "thorough"])]
+    words = [doc.artifact.name, "--suite", line(suite), "--target", line(doc.target or "")]
+    words += ["--worker", line(doc.worker or "")]
+    judges = doc.last_card.judges if doc.last_card else []
+    words += [word for one in judges if one.id != CHECK for word in ("--judge", line(one.id))]
+    rounds = doc.limits.get("rounds")
+    words += ["--rounds", str(rounds)] if rounds else []
+    return [shlex.join(["honestone", "improve", *words, "--effort", "thorough"])]

@@ -314,7 +314,8 @@ class SqliteStore:
 
     def iter_events(self, run: str, after: int = 0) -> Iterator[Event]:
         with self._reading():
-            for number, data in self._db.execute(_EVENTS, (run, after)):
+            for expected, (number, data) in enumerate(self._db.execute(_EVENTS, (run, after)), after + 1):
+                stored.require_next(number, expected, run, str(self.root))
                 yield self._event(run, number, data)
 
     def by_case(self, run: str) -> Callable[[str], Iterator[Event]]:

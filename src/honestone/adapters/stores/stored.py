@@ -206,6 +206,12 @@ def recorded_case(data: bytes) -> RecordedCase:
     return RecordedCase(decode(data))
 
 
+def require_next(number: int, expected: int, run: str, store: str) -> None:
+    """Raises StoreError where an event is missing before this one."""
+    if number != expected:
+        raise StoreError(f"the store {store!r} is damaged: event {expected} of run {run} is missing", hint=DAMAGED)
+
+
 def read_event(data: bytes, number: int, run: str, store: str, cases: Sequence[RecordedCase] = ()) -> Event:
     """`cases` are those of its run, for its first event. Raises StoreError for a row that is damaged; `store` says where."""
     from honestone.core.events import SuiteStarted, event_from_plain

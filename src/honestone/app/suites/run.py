@@ -29,8 +29,17 @@ from honestone.app.suites.plan import SuitePlan, SuiteRequest, plan_suite, skill
 from honestone.app.suites.subject import Baseline, SuiteSubject, find_baseline
 from honestone.app.workspace import Workspace
 from honestone.core.ballot import CHECK
+from honestone.core.contract import digest_json
 from honestone.core.errors import FileError, UsageError
-from honestone.core.events import AttemptJudged, CasePassedBy, Event, RunFinished, SidesCompared, total_spend
+from honestone.core.events import (
+    AttemptJudged,
+    CasePassedBy,
+    Event,
+    RunFinished,
+    SidesCompared,
+    SuiteStarted,
+    total_spend,
+)
 from honestone.core.json_value import JsonObject
 from honestone.core.numbers import exact, to_points
 from honestone.core.scorecard import Outcome, Verdict
@@ -826,4 +835,11 @@ def figures_of_suite(record: SuiteRecord, *, seconds: float) -> RunFigures:
         duration_ms=round(seconds * 1000) if seconds else None,
         judges=tuple(dict.fromkeys(judge for judge in started.panel if judge != CHECK)),
         low_confidence=bool(record.tally.lonely),
+        compared_by=_compared_by(started),
     )
+
+
+def _compared_by(started: SuiteStarted) -> str:
+    artifact = None if started.artifact is None else started.artifact.path
+    cases = [[one.id, one.plain.get("contract")] for one in started.cases]
+    return digest_json([started.target, artifact, cases])
