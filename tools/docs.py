@@ -232,7 +232,7 @@ class Neat:
         text = re.sub(r'\b(time|duration_ms|seconds)("?[=:] ?"?)[\d.]+', r"\g<1>\g<2>0", text)
         text = re.sub(r"(?m)^(  time +)\S.*$", r"\g<1>10 ms", text)
         text = re.sub(r"(?m)^(\d+ (?:failed|passed).*) in [\d.]+s$", r"\g<1> in 0.10s", text)
-        text = re.sub(r"(?m)((?<=[\da])|(?<=call)|(?<=calls)) +[\d.]+ m?s(?=  |$)", "  10 ms", text)
+        text = re.sub(r"(?m)((?<=[\da])|(?<=call)|(?<=calls)|(?<=confidence)) +[\d.]+ m?s(?=  |$)", "  10 ms", text)
         # How much of a reason fits depends on the width of the time before it.
         text = re.sub(
             r"(?m)^(.{,88}).*…$", lambda cut: f"{cut[1].rstrip()}…" if "  10 ms  " in cut[1] else cut[0], text
