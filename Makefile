@@ -178,17 +178,13 @@ SCRIPTS := ../shared/acceptance
 # The stand-in agent of e1 reads a log that other agents write to. With several processors, about one run in a thousand
 # reads half a line and ends with an error, so e1 runs on one. The agent CLIs have time limits of their own, which a
 # busy machine can exceed. So a script that fails is run a second time.
-ONE_CPU := $(if $(shell command -v taskset),taskset -c 0)
 
 # `agentv validate` of m1_foreign looks for a git repository above its folder, so the temporary files are in one.
 acceptance: $(READY) ## the acceptance scripts next to this checkout, where they are there
 	@[ -d $(SCRIPTS) ] || { echo "skipped: $(SCRIPTS) is not here"; exit 0; }; \
 	case " $(NAMES) " in *" m1_foreign "*) export TMPDIR=$$(mktemp -d); git init --quiet "$$TMPDIR"; trap 'rm -rf "$$TMPDIR"' EXIT;; esac; \
 	export BWRAP=$$(ls $(CURDIR)/.bwrap/usr/bin/bwrap 2>/dev/null) HONESTONE_BIN=$(CURDIR)/$(BIN); \
-	for name in $(or $(NAMES),$(DONE)); do \
-		case $$name in e1_*) on="$(ONE_CPU)";; *) on=;; esac; \
-		$$on $(SCRIPTS)/run $$name || { echo "$$name failed: second try"; $$on $(SCRIPTS)/run $$name; } || failed="$$failed $$name"; \
-	done; [ -z "$$failed" ] || { echo "failed twice:$$failed"; exit 1; }
+	$(BIN)/python tools/acceptance.py $(SCRIPTS) $(or $(NAMES),$(DONE)) --one-cpu=e1_skill_evaluation
 
 acceptance-slow: $(READY) ## one of the slow acceptance scripts, the TURN-th
 	@name=$$(echo $(SLOW) | tr ' ' '\n' | sed -n "$$(( $(or $(TURN),0) % $(words $(SLOW)) + 1 ))p"); \
