@@ -78,6 +78,12 @@ WORKERS: Final = (
 # From this share of other items fixed, a worker is taken for one that writes everything again.
 WHOLE: Final = 0.4
 _USUAL_WORKER: Final = WORKERS[2]
+# Of anchored items nothing is broken for good, so that workers who differ in `breaks` alone are one.
+_WORKERS_OF_SCORES: Final = tuple(
+    WorkerModel(fixes, lifts, BROKEN, sum(one.prior for one in WORKERS if (one.fixes, one.lifts) == (fixes, lifts)))
+    for fixes, lifts in dict.fromkeys((one.fixes, one.lifts) for one in WORKERS)
+)
+_USUAL_OF_SCORES: Final = next(one for one in _WORKERS_OF_SCORES if one.fixes == _USUAL_WORKER.fixes)
 # Assumptions that are less probable than this are left out.
 NEGLIGIBLE: Final = 0.01
 
@@ -352,12 +358,12 @@ class VersionComparison:
         ]
         if not keys:
             return [(1.0, _Gain(0.0, 0.0))]
-        usual = _USUAL_WORKER
+        usual = _USUAL_OF_SCORES
         models = _score_models(self._panel, len(self._numbers) - self._panel, are_programs=self._are_programs)
         found = {(model, usual): self._gained(keys, path, model, usual) for model in models}
         shares = _shares({model: found[model, usual][0] for model in models})
         likely = [model for model, share in shares.items() if share > NEGLIGIBLE]
-        for model, worker in product(likely, WORKERS):
+        for model, worker in product(likely, _WORKERS_OF_SCORES):
             if worker is not usual:
                 found[model, worker] = self._gained(keys, path, model, worker)
         logs = {(model, worker): seen + log(worker.prior) for (model, worker), (seen, _) in found.items()}

@@ -51,8 +51,12 @@ def still_open(state: LoopState, most: int) -> str | None:
     seen = min((state.original, version), key=lambda one: len(state.every_look_at(one)))
     looks = sum(ballot.judge != CHECK for ballot in state.every_look_at(seen))
     low, high = STILL_OPEN
-    chance = comparison_of(state).better(version).probability
-    if chance < low or looks >= most:
+    if looks >= most:
+        return None
+    chance = chosen.probability
+    if chance is None:
+        chance = comparison_of(state).better(version).probability
+    if chance < low:
         return None
     is_open = chance <= high or looks < LEAST_LOOKS or chosen.rule is DeliveryRule.ORIGINAL
     return seen if is_open else None
