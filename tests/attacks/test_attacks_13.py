@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from honestone.system.sandbox import Sandbox
+
 from .corpus import PYTHON, Attack, Desk, Ended
 
 RUBRIC = """\
@@ -347,3 +349,61 @@ def test_no_program_reads_our_environment(who: str, tmp_path: Path) -> None:
     out, err = running.communicate(timeout=120)
     assert desk.has("seen.txt"), (out, err)
     assert desk.read("seen.txt") == "looked []"
+
+
+REACH = """
+import os, pathlib, sys
+sys.stdin.read()
+done = []
+def tried(name, what):
+    try:
+        what()
+        done.append(name)
+    except OSError:
+        pass
+desk = pathlib.Path(DESK)
+tried('suite', lambda: (desk / 's.yaml').open('a').close())
+tried('store', lambda: os.listdir(desk / '.honestone'))
+tried('key', lambda: (desk / '.env').read_text())
+tried('workspace', lambda: pathlib.Path('made').write_text('made'))
+tried('home', lambda: pathlib.Path(os.environ['HOME'], 'x').write_text('x'))
+print('reached', *done)
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "reached"),
+    [
+        ("{use: 'CMD', sandbox: auto}", (), "workspace home"),
+        ("{use: 'CMD', sandbox: require}", (), "workspace home"),
+        ("{use: 'CMD', sandbox: none}", (), "suite store key workspace home"),
+        ("{use: 'CMD', sandbox: auto}", ("--sandbox", "none"), "suite store key workspace home"),
+        ("CMD", (), "suite store key workspace home"),
+    ],
+)
+def test_a_target_in_a_sandbox(target: str, options: tuple[str, ...], reached: str, tmp_path: Path) -> None:
+    """Where a suite asks for it, its command writes its workspace and a home of its own, and reads no key and no store."""
+    if Sandbox.choose("auto").name == "none":
+        pytest.skip("no sandbox works here")
+    desk = Desk.new(tmp_path)
+    desk.put(".env", "KEY=1\n")
+    desk.put("fix/a.txt", "a\n")
+    desk.put("t.py", REACH.replace("DESK", repr(str(desk.folder))))
+    named = target.replace("CMD", f"cmd:{PYTHON} t.py")
+    case = "{id: a, input: x, workspace: {copy: fix}, checks: [{contains: reached}, {command: grep -q made made}]}"
+    desk.put("s.yaml", f"suite: 1\ntarget: {named}\ncases:\n  - {case}\n")
+    ended = desk.run("eval", "s.yaml", "--json", *options)
+    assert ended.code == 0, ended
+    assert ended.json["cases"][0]["output"].strip() == f"reached {reached}"
+
+
+def test_a_sandbox_is_for_commands(tmp_path: Path) -> None:
+    """Asked for of another kind of target, it is refused before anything runs."""
+    desk = Desk.new(tmp_path)
+    desk.put("f.py", "def answer(prompt): return 'x'\n")
+    desk.put(
+        "s.yaml",
+        "suite: 1\ntarget: {use: 'python:f:answer', sandbox: auto}\ncases: [{id: a, input: x, checks: [{contains: x}]}]\n",
+    )
+    ended = desk.run("eval", "s.yaml")
+    assert ended.code == 2 and "is not a command: it has no `sandbox`" in ended.err, ended

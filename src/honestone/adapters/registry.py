@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from honestone import ports
     from honestone.adapters.models.batches.options import BatchOptions
     from honestone.adapters.stores.place import StorePlace
-    from honestone.core.suite.case import Case, OutputForm
+    from honestone.adapters.targets.command import TargetBox
+    from honestone.core.suite.case import Case, OutputForm, SandboxChoice
     from honestone.system.process import Program
 
 CLIS = ("codex", "gemini", "claude")
@@ -61,6 +62,8 @@ class AdapterContext:
     worker_timeout: float = WORKER_TIMEOUT
     target_timeout: float = TARGET_TIMEOUT
     target_output: OutputForm = "text"
+    target_sandbox: SandboxChoice = "none"
+    closed: tuple[Path, ...] = ()
     target_parameters: Mapping[str, Any] = field(default_factory=dict)
     cases: Sequence[Case] = ()
     suite_folder: Path | None = None
@@ -287,7 +290,19 @@ def _command_target(named: Named) -> ports.Target:
     from honestone.adapters.targets.command import CommandTarget
 
     context = named.context
-    return CommandTarget(_program("target", named, context.target_timeout), output=context.target_output)
+    program = _program("target", named, context.target_timeout)
+    return CommandTarget(program, output=context.target_output, box=_target_box(context))
+
+
+def _target_box(context: AdapterContext) -> TargetBox | None:
+    if context.target_sandbox == "none":
+        return None
+    from honestone.adapters.targets.command import TargetBox
+    from honestone.system.sandbox import Sandbox, hidden_from_programs
+
+    base = context.suite_folder or context.cwd
+    hidden = hidden_from_programs(base, context.cwd, context.closed)
+    return TargetBox(sandbox=Sandbox.choose(context.target_sandbox), base=base, hidden=hidden)
 
 
 def _python_target(named: Named) -> ports.Target:
@@ -337,6 +352,10 @@ def make_target(spec: str | ports.Function, context: AdapterContext) -> ports.Ta
 
         return FunctionTarget(spec, timeout=context.target_timeout)
     made = _make("target", TARGETS, spec, context, context.settings.targets, TARGETS[-1].make)
+    if context.target_sandbox != "none" and not spec.startswith("cmd:") and made is not None:
+        raise SettingsError(
+            f"the target `{spec}` is not a command: it has no `sandbox`", hint="leave it out, or use cmd:COMMAND"
+        )
     if context.target_parameters:
         from honestone.adapters.targets.model import ModelTarget
 

@@ -74,6 +74,11 @@ def _trust_of(path: Path, source: SuiteSource) -> Trust:
     return Trust(path, [str(file.resolve()) for file in files if file.resolve() != path.resolve()])
 
 
+def is_trusted(path: Path, source: SuiteSource) -> bool:
+    """Whether a person has trusted this suite's code, byte by byte."""
+    return Trust(path, ()).is_on_record and not source.is_fetched and _trust_of(path, source).holds
+
+
 def read_with_permission(
     path: Path, judging: JudgingOptions, outside: Sequence[Path], keep_cases: KeepCases | None = None
 ) -> SuiteSource:

@@ -18,6 +18,7 @@ from honestone.core.errors import FileError, HonestoneError, RubricError, UsageE
 from honestone.core.rubric import DEFAULT_FLOOR, DEFAULT_THRESHOLD, TIERS, Check, Criterion, Item, Rubric, free_id, slug
 from honestone.core.suite.case import (
     OUTPUT_FORMS,
+    SANDBOX_CHOICES,
     SUITE_VERSION,
     AttemptRule,
     Case,
@@ -686,6 +687,9 @@ class _SuiteReading(RubricReading):
 
     def output(self, value: Any, path: FilePath, owner: str) -> str:
         return self._choice("output", OUTPUT_FORMS, value, path, owner)
+
+    def sandbox(self, value: Any, path: FilePath, owner: str) -> str:
+        return self._choice("sandbox", SANDBOX_CHOICES, value, path, owner)
 
     def tags(self, value: Any, path: FilePath, owner: str) -> tuple[str, ...]:
         if not isinstance(value, list):

@@ -294,6 +294,8 @@ def _target(target: TargetSpec) -> list[str]:
         lines.append(f"timeout: {decimal(exact(target.timeout))}")
     if target.output != "text":
         lines.append(f"output: {target.output}")
+    if target.sandbox is not None:
+        lines.append(f"sandbox: {target.sandbox}")
     if target.repeatable:
         lines.append("repeatable: true")
     if target.parameters:

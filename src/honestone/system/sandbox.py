@@ -16,9 +16,10 @@ import pwd
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -56,6 +57,7 @@ _NO_USER_NAMESPACES: Final = ("--unshare-user", "--disable-userns")
 # Ends well where no user namespace can be made.
 _NO_NEW_ONE: Final = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x10000000) == 0)"
 
+_LOOKED_THROUGH: Final = 5000
 _EMPTY_FILE: Final = Path(__file__).parent.with_name("py.typed")
 _INSTALL: Final = "install bubblewrap (apt-get install bubblewrap, or dnf install bubblewrap)"
 # The first lets it make namespaces, the second lets it mount a /proc of its own.
@@ -92,18 +94,24 @@ class Sandbox:
         raise UsageError(f"a sandbox was asked for (--sandbox {choice}), but {problem}", hint=_remedy())
 
     def confine(
-        self, argv: Sequence[str], cwd: Path, writable: Path, visible: Sequence[Path] = (), closed: Sequence[Path] = ()
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        writable: Path,
+        visible: Sequence[Path] = (),
+        closed: Sequence[Path] = (),
+        also_writable: Sequence[Path] = (),
     ) -> tuple[list[str], Rules | None]:
         """The command that runs `argv` inside, and the rules that its launcher sets.
 
-        `writable` and what is below is all that it can change. `visible` are files and folders that stay readable
+        `writable` (and `also_writable`) and what is below is all that it can change. `visible` are files and folders that stay readable
         wherever they are; `closed` are not readable, unless they are below `visible` or needed to run.
         """
         match self.name:
             case "none":
                 return list(argv), None
             case "landlock":
-                return list(argv), _rules(argv, writable, tuple(visible), tuple(closed))
+                return list(argv), _rules(argv, (writable, *also_writable), tuple(visible), tuple(closed))
         roots = [path for path in (place.resolve() for place in closed) if not _below_any(path, visible)]
         hidden = {*_hidden(), *(path for path in roots if path.is_dir())}
         words = [
@@ -113,11 +121,35 @@ class Sandbox:
             *(word for path in closed if _below_any(path.resolve(), visible) for word in _masked(path)),
             *(word for path in _hidden_below(visible) for word in ("--tmpfs", str(path))),
             *_views(_needed(argv), hidden),
-            *("--bind", str(writable), str(writable)),
+            *(word for place in (writable, *also_writable) for word in ("--bind", str(place), str(place))),
             *("--chdir", str(cwd), "--"),
             *argv,
         ]
         return words, None
+
+
+def hidden_from_programs(base: Path, folder: Path, closed: Sequence[Path]) -> tuple[Path, ...]:
+    """What a program of a rubric or suite in `base` does not see: the project around it (`folder`), what is in `closed` (the
+    store), and names for us alone."""
+    around = [path.resolve() for path in (folder, *closed)]
+    outside = [path for path in around if not path.is_relative_to(base.resolve()) or path in closed]
+    return (*outside, *_private_names(base), *_private_names(folder))
+
+
+def _private_names(folder: Path) -> Iterator[Path]:
+    """Names that begin with a dot, and settings: of the first folders, since a home can be the rubric's folder. The
+    environments that programs run in have to be seen to start them, and hold nothing private; a link may lead to one, or to
+    a folder that has one."""
+    environments = needed_to_run()
+    for place, folders, files in islice(os.walk(folder.resolve()), _LOOKED_THROUGH):
+        private = [name for name in (*folders, *files) if name.startswith(".") or name == "honestone.toml"]
+        folders[:] = sorted(set(folders) - set(private))
+        yield from (path for name in private if not _leads_to(path := Path(place, name), environments))
+
+
+def _leads_to(path: Path, environments: Collection[Path]) -> bool:
+    real = path.resolve()
+    return real in environments or (path.is_symlink() and any(one.is_relative_to(real) for one in environments))
 
 
 @cache
@@ -177,7 +209,9 @@ def _hidden() -> tuple[Path, ...]:
     return tuple(sorted(place for place in found if place != Path("/")))
 
 
-def _rules(argv: Sequence[str], writable: Path, visible: tuple[Path, ...], closed: tuple[Path, ...]) -> Rules:
+def _rules(
+    argv: Sequence[str], writable: tuple[Path, ...], visible: tuple[Path, ...], closed: tuple[Path, ...]
+) -> Rules:
     kept_out = frozenset({*_hidden(), *(path.resolve() for path in closed)})
     roots = frozenset({place for place in kept_out if not _below_any(place, visible)})
     seen = [
@@ -188,7 +222,7 @@ def _rules(argv: Sequence[str], writable: Path, visible: tuple[Path, ...], close
     ]
     return Rules(
         readable=tuple(dict.fromkeys(map(str, seen))),
-        writable=tuple(map(str, (writable, *_DEVICES))),
+        writable=tuple(map(str, (*writable, *_DEVICES))),
         listable=("/proc", *(str(path) for path in visible if path.resolve() not in _hidden())),
     )
 

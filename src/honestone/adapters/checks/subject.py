@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -18,9 +17,7 @@ from honestone.core.rubric import Check
 from honestone.ports import Embedder, Finding, Once, Output
 from honestone.system.files import materialise, remove
 from honestone.system.private import forget, make_private
-from honestone.system.sandbox import Sandbox, needed_to_run
-
-_LOOKED_THROUGH: Final = 5000
+from honestone.system.sandbox import Sandbox, hidden_from_programs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +43,7 @@ class Setting:
     @cached_property
     def hidden(self) -> tuple[Path, ...]:
         """What a program does not see: the project around the rubric's folder, the store, and names for us alone."""
-        around = [path.resolve() for path in (self.folder, *self.closed)]
-        outside = [path for path in around if not path.is_relative_to(self.base.resolve()) or path in self.closed]
-        return (*outside, *_private_names(self.base), *_private_names(self.folder))
+        return hidden_from_programs(self.base, self.folder, self.closed)
 
     @cached_property
     def _real_artifacts(self) -> frozenset[Path]:
@@ -86,22 +81,6 @@ class Setting:
     def prefers_version(self, name: str, version: Version) -> bool:
         """Without knowing the artifact's path, a name that is in the version means the version's file."""
         return not self.artifacts and self.in_version(name, version) is not None
-
-
-def _private_names(folder: Path) -> Iterator[Path]:
-    """Names that begin with a dot, and settings: of the first folders, since a home can be the rubric's folder. The
-    environments that programs run in have to be seen to start them, and hold nothing private; a link may lead to one, or to
-    a folder that has one."""
-    environments = needed_to_run()
-    for place, folders, files in islice(os.walk(folder.resolve()), _LOOKED_THROUGH):
-        private = [name for name in (*folders, *files) if name.startswith(".") or name == "honestone.toml"]
-        folders[:] = sorted(set(folders) - set(private))
-        yield from (path for name in private if not _leads_to(path := Path(place, name), environments))
-
-
-def _leads_to(path: Path, environments: Collection[Path]) -> bool:
-    real = path.resolve()
-    return real in environments or (path.is_symlink() and any(one.is_relative_to(real) for one in environments))
 
 
 @dataclass(eq=False)

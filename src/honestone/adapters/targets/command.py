@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from honestone.adapters.targets.trace_parsing import OUTPUT_LIMIT, TOO_LONG, as_output
@@ -18,16 +19,36 @@ from honestone.core.suite.case import Case, OutputForm
 from honestone.ports import NothingToClose, Output, Task
 from honestone.system import process
 from honestone.system.process import Program, anchor_program, require_program, why_failed
+from honestone.system.sandbox import Sandbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetBox:
+    """The sandbox of a target. `base` is the suite's folder, which it sees; `hidden` is what it does not see."""
+
+    sandbox: Sandbox
+    base: Path
+    hidden: tuple[Path, ...] = ()
 
 
 class CommandTarget(NothingToClose):
     """Any end but exit code 0, a time-out, output that is too long or not UTF-8 is an error, never a low score."""
 
-    def __init__(self, program: Program, *, output: OutputForm = "text") -> None:
+    def __init__(self, program: Program, *, output: OutputForm = "text", box: TargetBox | None = None) -> None:
         self._program = program
         self._form = output
-        self.identity = {"kind": "cmd", **program.identity, **({"output": output} if output != "text" else {})}
+        self._box = box
+        boxed = {} if box is None else {"sandbox": box.sandbox.name}
+        self.identity = {"kind": "cmd", **program.identity, **({"output": output} if output != "text" else {}), **boxed}
         self.needs = program.needs
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if self._box is None or self._box.sandbox.name != "none":
+            return ()
+        return (
+            "the target was to run in a sandbox, but none works here: it runs without (`honestone doctor` says why)",
+        )
 
     def refuse(self, cases: Sequence[Case]) -> None:
         require_program(self._program.argv, self._program.cwd, what="the target")
@@ -42,10 +63,13 @@ class CommandTarget(NothingToClose):
             argv = filled(self._words(room), _places(task, text, room, prompt, out))
             timeout = task.timeout or self._program.timeout
             try:
+                words, rules, env = self._confined(argv, room, task)
                 ended = await process.run(
-                    argv,
+                    words,
                     cwd=room.cwd,
-                    env=room.env,
+                    env=env,
+                    rules=rules,
+                    limits=None if self._box is None else process.Limits(),
                     stdin=text.encode("utf-8", "replace"),
                     timeout=timeout,
                     output_limit=OUTPUT_LIMIT,
@@ -54,6 +78,25 @@ class CommandTarget(NothingToClose):
                 return Output(text="", error=f"it could not be started: {error.reason}", was_run=False)
             to_file = any("{OUTPUT_FILE}" in word for word in self._program.argv)
             return self._output(ended, out if to_file else None, timeout)
+
+    def _confined(
+        self, argv: Sequence[str], room: Room, task: Task
+    ) -> tuple[Sequence[str], process.Rules | None, Mapping[str, str]]:
+        """The words, rules and variables of a run in the sandbox: with a home of its own, and what its words name in sight."""
+        if self._box is None or self._box.sandbox.name == "none":
+            return argv, None, room.env
+        root = room.own.parent
+        home, tmp = (root / name for name in ("boxed-home", "boxed-tmp"))
+        home.mkdir()
+        tmp.mkdir()
+        env = {**room.env, "HOME": str(home), "TMPDIR": str(tmp)}
+        program = process.find_program(argv[0], cwd=room.cwd, env=env)
+        named = [self._program.cwd / word for word in self._program.identity["files"]]
+        box, also = self._box, [] if task.folder is None else [task.folder]
+        words, rules = box.sandbox.confine(
+            [program, *argv[1:]], room.cwd, root, [box.base, *named, *also], box.hidden, also
+        )
+        return words, rules, env
 
     def _words(self, room: Room) -> Sequence[str]:
         """In another folder than the person's, a program named relative to that one is found all the same."""

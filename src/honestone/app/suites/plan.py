@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from honestone.app import judging_options
 from honestone.app.judging_options import JudgingOptions
@@ -20,7 +20,7 @@ from honestone.app.rubrics.lock import LockedFiles, check_lock, files_that_judge
 from honestone.app.suites.columns import SuiteName, last_columns
 from honestone.app.suites.outputs import RecordedOutputs, read_outputs
 from honestone.app.suites.subject import Baseline, SuiteSubject, load_skill, looks_like_skill, skill_folder
-from honestone.app.trusting import contacts, read_with_permission
+from honestone.app.trusting import contacts, is_trusted, read_with_permission
 from honestone.app.vouching import require_vouched
 from honestone.app.workspace import Workspace
 from honestone.core.checks import is_of_text_alone
@@ -31,7 +31,7 @@ from honestone.core.events import RecordedCase, StartedArtifact, StartedSuite, S
 from honestone.core.json_value import JsonObject
 from honestone.core.rubric import Check, Rubric, to_plain
 from honestone.core.skill.skill_file import Skill
-from honestone.core.suite.case import AttemptRule, Case, Split, TargetSpec, case_document, task_document
+from honestone.core.suite.case import AttemptRule, Case, SandboxChoice, Split, TargetSpec, case_document, task_document
 from honestone.core.suite.record import rubric_key
 from honestone.engine.panel import functions_of
 from honestone.formats.source import SuiteSource, refuse_losses
@@ -589,6 +589,7 @@ class _Planning:
             is_meant = spec.use in (None, named)  # the suite says more of its own target, not of another named instead
             if is_meant:
                 own = replace(own, target_parameters=spec.parameters)
+                own = replace(own, target_sandbox=self.target_sandbox(spec), closed=self.workspace.closed)
             target = self.target(named, own, subjects, observer)
             is_repeatable = spec.repeatable and isinstance(named, str) and is_meant
             name = named if isinstance(named, str) else _name_of(named)
@@ -597,6 +598,17 @@ class _Planning:
                 for one in subjects
             ]
         return columns
+
+    def target_sandbox(self, spec: TargetSpec) -> SandboxChoice:
+        """What the suite's own target runs in: what it asks for, the kind that the command line names; of a suite of somebody
+        else with code of its own, what checks run in."""
+        asked, given = spec.sandbox or "none", cast(SandboxChoice, self.request.judging.sandbox)
+        if asked != "none":
+            return asked if given == "auto" else given
+        is_command = (spec.use or "").startswith("cmd:")
+        path = self.workspace.path(self.request.suite)
+        is_strangers = is_command and bool(self.source.code) and not is_trusted(path, self.source)
+        return given if is_strangers else "none"
 
     def target(
         self,

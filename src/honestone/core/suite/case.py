@@ -81,13 +81,18 @@ class CaseWorkspace:
 OutputForm: TypeAlias = Literal["text", "trimmed", "json"]
 OUTPUT_FORMS: Final[tuple[OutputForm, ...]] = ("text", "trimmed", "json")
 
+# What a program runs in; `auto` is the first sandbox that works here, `require` refuses to run without one.
+SandboxChoice: TypeAlias = Literal["auto", "require", "bwrap", "landlock", "none"]
+SANDBOX_CHOICES: Final[tuple[SandboxChoice, ...]] = ("auto", "require", "bwrap", "landlock", "none")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSpec:
     """What a suite says about its target. `use` is what `--target` takes. `skill`: the artifact is installed as an agent skill.
 
     `repeatable`: an output is taken from the record when the same was asked before. `label` is its name in a table of
-    several. `parameters` are those of a model API, as in its settings."""
+    several. `parameters` are those of a model API, as in its settings. `sandbox` is what a command runs in, None where nothing is
+    said of it."""
 
     use: str | None = None
     label: str | None = None
@@ -96,6 +101,7 @@ class TargetSpec:
     output: OutputForm = "text"
     repeatable: bool = False
     parameters: JsonObject = field(default_factory=dict)
+    sandbox: SandboxChoice | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
